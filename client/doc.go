@@ -1,0 +1,15 @@
+// Package client measures one OpenAI-compatible endpoint.
+//
+// A Client knows the endpoint; a Lane is one worker's connection to it, with
+// at most one request at a time. Lane.Do sends a chat completion, reads its
+// stream and returns an Observation: plain values, failures included. The
+// connection takes the monotonic clock right after each read returns, and that
+// is the time of every event in the bytes it read: parsing and scheduling come
+// after it and are not measured.
+//
+// fasthttp writes the request and reads the response on a connection that the
+// lane opens, watches and closes itself. So nothing is pooled behind our back,
+// nothing is sent twice, a limit belongs to a phase, and cancelling is closing.
+//
+// It imports nothing of ours.
+package client

@@ -1,0 +1,160 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// messageLimit is how long a failure's message may be; excerptLimit how much
+// of a server's own text goes into it.
+const (
+	messageLimit = 2048
+	excerptLimit = 512
+)
+
+var errConnectTimeout = errors.New("the connection did not open in time")
+
+// connectError is an error while the connection was opened.
+type connectError struct {
+	err error
+	ctx context.Context
+	tls bool
+}
+
+func (e *connectError) Error() string { return e.err.Error() }
+func (e *connectError) Unwrap() error { return e.err }
+
+// fail makes a failure with the key taken out of its message.
+func (c *Client) fail(kind Kind, text string) *Failure {
+	return &Failure{Kind: kind, Message: c.clip(text)}
+}
+
+// clip scrubs, then shortens, so that no key survives in part.
+func (c *Client) clip(text string) string {
+	return shorten(c.secrets.Replace(text), messageLimit)
+}
+
+// shorten cuts at a character, not inside one.
+func shorten(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return string([]rune(s)[:limit])
+}
+
+func (c *Client) connectFailure(ctx context.Context, err error) *Failure {
+	var at *connectError
+	errors.As(err, &at)
+	var dns *net.DNSError
+	switch {
+	case ctx.Err() != nil:
+		return c.fail(KindCancelled, "stopped while connecting: "+context.Cause(ctx).Error())
+	case at != nil && errors.Is(context.Cause(at.ctx), errConnectTimeout), errors.Is(err, os.ErrDeadlineExceeded):
+		return c.fail(KindTimeoutConnect, fmt.Sprintf("no connection to %s within %s", c.address, c.cfg.Timeout.Connect))
+	case at != nil && at.tls:
+		return c.fail(KindTLS, fmt.Sprintf("TLS handshake with %s: %v", c.address, err))
+	case errors.As(err, &dns):
+		return c.fail(KindDNS, err.Error())
+	}
+	return c.fail(KindDial, err.Error())
+}
+
+// transportFailure names an error on an open connection by the limit that
+// fired, by our own cancelling, or else as broken protocol.
+func (l *Lane) transportFailure(ctx context.Context, err error, doing string) *Failure {
+	c := l.client
+	limits := c.cfg.Timeout
+	took := func(limit time.Duration) string { return limit.String() }
+	switch {
+	case l.conn.aborted.Load() && ctx.Err() != nil:
+		return c.fail(KindCancelled, fmt.Sprintf("stopped while %s: %v", doing, context.Cause(ctx)))
+	case l.conn.fired == KindTimeoutFirstByte:
+		return c.fail(KindTimeoutFirstByte, fmt.Sprintf("no byte of a response within %s", took(limits.FirstByte)))
+	case l.conn.fired == KindTimeoutIdle:
+		return c.fail(KindTimeoutIdle, fmt.Sprintf("nothing moved for %s while %s", took(limits.Idle), doing))
+	case l.conn.fired == KindTimeoutTotal:
+		return c.fail(KindTimeoutTotal, fmt.Sprintf("the request took longer than %s, stopped while %s", took(limits.Total), doing))
+	}
+	return c.fail(KindProtocol, fmt.Sprintf("%s: %v", doing, err))
+}
+
+// answered makes the failure of a whole answer that is not a stream: the
+// server's own message where it sent one, else an excerpt.
+func (c *Client) answered(kind Kind, status int, contentType string, body []byte) *Failure {
+	said := serverMessage(body)
+	if said != "" && kind == KindNotStreaming {
+		kind = KindServerError
+	}
+	text := fmt.Sprintf("HTTP %d", status)
+	switch {
+	case status >= 300 && status < 400:
+		text += ", a redirect, and redirects are not followed"
+	case kind == KindNotStreaming:
+		text += " with one JSON completion to a request for a stream"
+	case kind == KindNotEventStream:
+		text += fmt.Sprintf(" with %q instead of an event stream", contentType)
+	}
+	if said == "" {
+		said = strings.ToValidUTF8(string(body[:min(len(body), excerptLimit)]), "�")
+	}
+	if said = strings.TrimSpace(said); said != "" {
+		text += ": " + shorten(c.secrets.Replace(said), excerptLimit)
+	}
+	f := c.fail(kind, text)
+	f.Status = status
+	return f
+}
+
+// serverMessage finds the message of an OpenAI-style error object, or of the
+// plain forms other servers use.
+func serverMessage(body []byte) string {
+	var doc struct {
+		Error   json.RawMessage `json:"error"`
+		Object  string          `json:"object"`
+		Message string          `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(body, &doc) != nil {
+		return ""
+	}
+	if said := errorText(doc.Error); said != "" {
+		return said
+	}
+	if doc.Object == "error" && doc.Message != "" {
+		return doc.Message
+	}
+	return errorText(doc.Detail)
+}
+
+// errorText reads an error value: an object with a message, a text, or
+// anything else as it stands.
+func errorText(raw json.RawMessage) string {
+	switch string(raw) {
+	case "", "null", "{}", `""`, "false", "0", "[]":
+		return ""
+	}
+	var object struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(raw, &object) == nil && object.Message != "" {
+		return object.Message
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+func isMedia(contentType, want string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && media == want
+}

@@ -1,0 +1,207 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// stream turns events into an observation.
+type stream struct {
+	client   *Client
+	o        *Observation
+	events   splitter
+	at       time.Duration // arrival of the bytes being parsed
+	text     strings.Builder
+	runes    int
+	seen     int    // events with data
+	bad      int    // events that are not JSON
+	said     string // message of an error object
+	overflow error
+	done     bool // [DONE]
+	ended    bool // nothing more is to be read
+	start    []byte
+}
+
+const finishLimit = 128 // characters kept of a finish reason
+
+func newStream(c *Client, o *Observation) *stream {
+	return &stream{client: c, o: o, events: splitter{limit: c.cfg.MaxEventBytes}}
+}
+
+// feed parses bytes that arrived at the given time.
+func (s *stream) feed(p []byte, at time.Duration) {
+	s.at = at
+	if len(s.start) < excerptLimit {
+		s.start = append(s.start, p[:min(len(p), excerptLimit-len(s.start))]...)
+	}
+	if err := s.events.feed(p, s.event); err != nil {
+		s.overflow, s.ended = err, true
+		s.o.End = at
+	}
+}
+
+// event handles one event; false ends the stream.
+func (s *stream) event(data []byte) bool {
+	if len(data) == 0 {
+		return true // a heartbeat
+	}
+	s.seen++
+	if isTerminal(data) {
+		s.done, s.ended, s.o.Terminal, s.o.End = true, true, true, s.at
+		return false
+	}
+	c, err := decode(data)
+	if err != nil {
+		s.bad++
+		return true
+	}
+	if s.said = c.failed(); s.said != "" {
+		s.ended, s.o.End = true, s.at
+		return false
+	}
+	s.chunk(c)
+	return true
+}
+
+func (s *stream) chunk(c *chunk) {
+	o := s.o
+	if c.Usage != nil && !c.Usage.empty() {
+		o.Usage = c.Usage.plain() // the last one wins; counts are cumulative
+		if c.Usage.wrong() {
+			s.warn("a token count in usage is not a whole number of tokens and is taken as absent")
+		}
+	}
+	for i := range c.Choices {
+		choice := &c.Choices[i]
+		if d := choice.Delta; d != nil {
+			s.delta(d)
+		}
+		if choice.FinishReason != "" {
+			o.Terminal = true
+			o.FinishReasons = append(o.FinishReasons, s.client.secrets.Replace(shorten(string(choice.FinishReason), finishLimit)))
+		}
+	}
+}
+
+func (s *stream) delta(d *delta) {
+	o := s.o
+	if d.Reasoning != "" || d.ReasoningContent != "" {
+		o.ReasoningChunks++
+		s.first(&o.FirstOutput)
+	}
+	if d.Content != "" {
+		o.ContentChunks++
+		s.first(&o.FirstOutput)
+		s.first(&o.FirstContent)
+		s.keep(string(d.Content))
+	}
+	if len(d.ToolCalls) > 0 {
+		o.ToolChunks++
+		s.first(&o.FirstTool)
+	}
+}
+
+func (s *stream) first(at **time.Duration) {
+	if *at == nil {
+		t := s.at
+		*at = &t
+	}
+}
+
+// keep holds the visible text up to the limit of characters.
+func (s *stream) keep(content string) {
+	n := utf8.RuneCountInString(content)
+	if s.runes+n > CaptureLimit {
+		content = shorten(content, CaptureLimit-s.runes)
+		n = CaptureLimit - s.runes
+		s.o.Truncated = true
+	}
+	s.runes += n
+	s.text.WriteString(content)
+}
+
+func (s *stream) warn(text string) {
+	if text = s.client.clip(text); !slices.Contains(s.o.Warnings, text) {
+		s.o.Warnings = append(s.o.Warnings, text)
+	}
+}
+
+// flush moves what was gathered into the observation.
+func (s *stream) flush() {
+	s.o.Text = s.text.String()
+	if s.bad > 0 {
+		s.warn(fmt.Sprintf("%d events are not JSON and were skipped", s.bad))
+	}
+}
+
+// finish closes the observation of a stream that was read to its end.
+func (s *stream) finish() {
+	if data, pending := s.events.rest(); pending && !s.ended {
+		s.at = s.o.End
+		bad := s.bad
+		s.event(data)
+		if s.bad == bad {
+			s.warn("the last event had no blank line after it")
+		}
+	}
+	s.flush()
+	s.o.Failure = s.verdict()
+	switch {
+	case s.o.Failure == nil:
+		s.o.Received = true
+		if len(s.o.FinishReasons) == 0 {
+			s.warn("no finish reason before [DONE]")
+		}
+	default:
+		switch s.o.Failure.Kind {
+		case KindNoOutput, KindTruncated, KindAborted, KindServerError:
+			s.o.Received = true
+		}
+	}
+}
+
+// verdict is why a stream that was read to its end is no success, in the
+// format's order.
+func (s *stream) verdict() *Failure {
+	var large *tooLarge
+	o := s.o
+	switch {
+	case errors.As(s.overflow, &large):
+		return s.client.fail(KindEventTooLarge, fmt.Sprintf("the stream has %s", large.Error()))
+	case s.said != "":
+		return s.client.fail(KindServerError, s.said)
+	case len(s.start) == 0:
+		return s.client.fail(KindEmptyStream, "HTTP 200 and not one byte after it")
+	case s.seen > 0 && s.seen == s.bad:
+		return s.client.fail(KindProtocol, "no event of the stream is JSON; it begins: "+strings.ToValidUTF8(string(s.start), "�"))
+	case s.seen == 0:
+		return s.client.fail(KindNotEventStream, "HTTP 200 without one event; it begins: "+strings.ToValidUTF8(string(s.start), "�"))
+	case slices.Contains(o.FinishReasons, "abort"):
+		return s.client.fail(KindAborted, "the server gave the request up: finish_reason abort")
+	case o.ContentChunks == 0:
+		return s.client.fail(KindNoOutput, s.nothing())
+	case !o.Terminal:
+		return s.client.fail(KindTruncated, fmt.Sprintf("the stream ended after %d content chunks with neither a finish reason nor [DONE]", o.ContentChunks))
+	}
+	return nil
+}
+
+// nothing says what came instead of visible content.
+func (s *stream) nothing() string {
+	o := s.o
+	text := "the stream has no visible content"
+	if o.ReasoningChunks > 0 {
+		text += fmt.Sprintf("; %d reasoning chunks", o.ReasoningChunks)
+	}
+	if o.ToolChunks > 0 {
+		text += fmt.Sprintf("; %d tool-call chunks", o.ToolChunks)
+	}
+	if len(o.FinishReasons) > 0 {
+		text += "; finish reason " + strings.Join(o.FinishReasons, ", ")
+	}
+	return text
+}
