@@ -1,0 +1,121 @@
+package artifact
+
+import (
+	"encoding/json"
+	"strings"
+
+	"anvilsweep/sweep/metrics"
+)
+
+// metric is a number of the metrics object, as written.
+func (d *Document) metric(name string) (float64, bool) {
+	n, ok := d.wire.Metrics[name].(json.Number)
+	if !ok {
+		return 0, false
+	}
+	v, err := n.Float64()
+	return v, err == nil
+}
+
+// older maps a metric of the newest generation to the name older ones give the
+// same figure.
+func older(name string) string {
+	for _, family := range []string{"tpot", "mean_time_per_output_token"} {
+		if rest, ok := strings.CutPrefix(name, family+"_"); ok {
+			return "mean_inter_token_latency_ms_" + strings.TrimSuffix(rest, "_ms")
+		}
+	}
+	return name
+}
+
+// Metric is one figure by the name that the newest generation gives it. An
+// older file's figure comes from the key it has, or from its rows where it has
+// rows. Without a value the note says why; a throughput of a run with failures
+// is withheld.
+func (d *Document) Metric(name string) (value *float64, note string) {
+	if name == "throughput_tok_s" && d.withholdsThroughput() {
+		return nil, "throughput is withheld, requests failed"
+	}
+	for _, key := range []string{name, older(name)} {
+		if v, ok := d.metric(key); ok {
+			return &v, ""
+		}
+		if null, there := d.wire.Metrics[key]; there && null == nil {
+			return nil, name + " has no samples"
+		}
+	}
+	if d.Rows == nil {
+		return nil, name + " is not in the file, and there are no rows to compute it from"
+	}
+	computed := population{rows: d.Rows, wallMS: d.wall(), eligible: d.Failed == 0}.compute()
+	if v, ok := computed.Float(name); ok {
+		return &v, ""
+	}
+	return nil, name + " has no samples"
+}
+
+func (d *Document) wall() float64 {
+	if d.WallMS == nil {
+		return 0
+	}
+	return *d.WallMS
+}
+
+// Descriptive reports whether a percentile rests on fewer samples than the
+// format recommends for a p99.
+func (d *Document) Descriptive(name string) bool {
+	return d.samples(name) < p99Minimum
+}
+
+// samples is how many values a family's figure rests on.
+func (d *Document) samples(name string) int {
+	for _, f := range families {
+		if !strings.HasPrefix(name, f.name+"_") {
+			continue
+		}
+		if n, ok := d.metric(f.name + "_samples"); ok {
+			return int(n)
+		}
+		if d.Rows != nil {
+			return f.distribution(d.Rows).Samples
+		}
+	}
+	return d.Completed
+}
+
+// Distribution is a family's thirteen statistics, from the file where it has
+// them and else from its rows.
+func (d *Document) Distribution(family string) metrics.Distribution {
+	var out metrics.Distribution
+	for _, f := range families {
+		if f.name != family {
+			continue
+		}
+		if d.Rows != nil {
+			return f.distribution(d.Rows)
+		}
+		out.Samples = d.samples(f.name + "_p50" + f.unit)
+		for _, s := range []struct {
+			name string
+			to   **float64
+		}{{"p50", &out.P50}, {"p95", &out.P95}} {
+			if v, ok := d.metric(f.name + "_" + s.name + f.unit); ok {
+				*s.to = &v
+			}
+		}
+	}
+	return out
+}
+
+// Families lists the families of per-request figures with the suffix that
+// their keys take.
+func Families() [][2]string {
+	out := make([][2]string, len(families))
+	for i, f := range families {
+		out[i] = [2]string{f.name, f.unit}
+	}
+	return out
+}
+
+// FailureList is the file's failures as they stand.
+func (d *Document) FailureList() []map[string]any { return d.wire.Failures }
