@@ -1,0 +1,151 @@
+package recipe
+
+import "time"
+
+// Recipe is everything the sources say, decoded and with every reference
+// resolved. It holds plain values only; what depends on a cell is kept behind
+// small functions.
+type Recipe struct {
+	Sources   []Source
+	Variables []Variable
+	Sweeps    []*Sweep // source order
+}
+
+// Variable is one declared variable and where its value came from.
+type Variable struct {
+	Name        string
+	Description string
+	Value       string // HCL text; "(sensitive)" when Sensitive
+	Origin      string // "default" or "--var"
+	Sensitive   bool
+}
+
+// Model is what is served.
+type Model struct {
+	Name          string // block label, or the id for the inline form
+	ID            string // the name sent in requests
+	Revision      string
+	Quantization  string
+	ContextWindow int // tokens; 0: asked of /v1/models
+}
+
+// Engine is the program that serves the model.
+type Engine struct {
+	Name    string // block label
+	Kind    string // one of Kinds
+	Version string
+	Image   string
+	Flags   map[string]any    // plain JSON values; numbers are json.Number
+	Labels  map[string]string // notes for people, not identity
+}
+
+// Tier is the hardware an engine runs on and the endpoint that reaches it.
+type Tier struct {
+	Name         string // block label
+	GPU          string
+	Count        int      // GPUs; 1 when not said
+	MemoryGiB    float64  // per GPU; 0 when not said
+	PricePerHour *float64 // for the whole tier, in Currency
+	Currency     string   // "USD" when not said
+	BaseURL      string   // absolute http(s) URL ending in the version, "http://127.0.0.1:8000/v1"; empty for a sim engine
+	APIKeyEnv    string   // name of the environment variable, never the key
+	ClockDomain  string
+	Profile      string // profile of the embedded engine; engines of kind sim only
+}
+
+// Context is one nominal prompt size with the rules its prompts follow.
+type Context struct {
+	Name               string // block label, empty for the inline form
+	Tokens             int    // nominal; 0 means sampled from the measured distribution
+	Cache              string // CacheUnique or CacheShared
+	SharedPrefixTokens int    // 0 in unique mode
+}
+
+// Prompt cache modes of a Context.
+const (
+	CacheUnique = "unique"
+	CacheShared = "shared"
+)
+
+// Rung is one step of a concurrency ladder.
+type Rung struct {
+	Name   string // block label, empty for the inline form
+	Value  int    // requests in flight
+	Warmup int    // requests sent before the measured ones, not measured
+
+	requests func(Point) (int, Diagnostics)
+}
+
+// Output is what a response must look like and how it is sampled.
+type Output struct {
+	Name            string // block label, empty for the inline form
+	Words           int    // 0: the short-summary workload
+	Policy          string // PolicyObserve or PolicyStrict
+	Canaries        bool
+	MaxTokens       int
+	MinTokens       *int
+	IgnoreEOS       *bool
+	Temperature     *float64 // nil: 0.0 is sent
+	TopP            *float64 // nil: not sent
+	Thinking        string   // "default", "enabled" or "disabled"
+	ReasoningEffort string   // empty: not sent
+}
+
+// Output policies.
+const (
+	PolicyObserve = "observe"
+	PolicyStrict  = "strict"
+)
+
+// Point is one position in a sweep's matrix: what a kept expression sees as `cell`.
+type Point struct {
+	Model       *Model
+	Engine      *Engine
+	Tier        *Tier
+	Context     *Context
+	Concurrency *Rung
+	Output      *Output
+	Repeat      int // 1-based
+}
+
+// Value is one value of an axis; Place puts it into a point.
+type Value interface {
+	Place(*Point)
+	String() string // as shown in plans and errors: "h200", "8192", "4"
+}
+
+// Axis is one dimension of a sweep's matrix.
+type Axis struct {
+	Name   string  // model, engine, tier, context, concurrency or output
+	Values []Value // source order, duplicates already dropped with a warning
+}
+
+// Exclude is one rule that takes points out of the matrix.
+type Exclude struct {
+	Reason string // the block's label
+	When   func(Point) (bool, Diagnostics)
+}
+
+// Sweep is one matrix to run.
+type Sweep struct {
+	Name        string
+	Description string
+	File        string // the source that declares it, as in Source.Path
+	Axes        []Axis // source order
+	Excludes    []Exclude
+	Repeat      int    // 1 when not said
+	Seed        *int64 // nil: derived from each cell's digest
+	MaxCells    int    // cap on the matrix before expansion; DefaultMaxCells when not said
+	Timeout     Timeout
+}
+
+// DefaultMaxCells is the largest matrix a sweep may have unless it says otherwise.
+const DefaultMaxCells = 10_000
+
+// Timeout bounds the phases of one request. Zero means no limit.
+type Timeout struct {
+	Connect   time.Duration // until the connection is open; default 10s
+	FirstByte time.Duration // from the request written to the first byte of the response; default 15m
+	Idle      time.Duration // between two reads of the response; default 15m
+	Total     time.Duration // the whole request; default none
+}
