@@ -41,17 +41,17 @@ func (d *Document) Metric(name string) (value *float64, note string) {
 			return &v, ""
 		}
 		if null, there := d.wire.Metrics[key]; there && null == nil {
-			return nil, name + " has no samples"
+			return nil, "no samples"
 		}
 	}
 	if d.Rows == nil {
-		return nil, name + " is not in the file, and there are no rows to compute it from"
+		return nil, "not in the file, and no rows to compute it from"
 	}
 	computed := population{rows: d.Rows, wallMS: d.wall(), eligible: d.Failed == 0}.compute()
 	if v, ok := computed.Float(name); ok {
 		return &v, ""
 	}
-	return nil, name + " has no samples"
+	return nil, "no samples"
 }
 
 func (d *Document) wall() float64 {

@@ -1,0 +1,50 @@
+package sweep
+
+import (
+	"anvilsweep/recipe"
+	"anvilsweep/sweep/artifact"
+)
+
+// describe fills the artifact's sweep object with what the recipe declares and
+// the endpoint says; artifact.Build adds the figures.
+func (r *Runner) describe(ep *endpoint, c *Cell, m measured) *artifact.Sweep {
+	p := c.Point
+	s := &artifact.Sweep{
+		Program: artifact.Program{Name: "anvilsweep", Version: r.Version},
+		Name:    c.Sweep, CellID: c.ID, CellDigest: c.Digest,
+		CellDigestRule: CellDigestRule, ConfigurationRule: FingerprintRule,
+		Axes: Axes(p), Repeat: p.Repeat, State: "complete", Loop: "closed", SeedOrigin: c.SeedOrigin,
+		Engine:         artifact.Engine{Name: p.Engine.Name, Kind: p.Engine.Kind, Version: p.Engine.Version, Image: p.Engine.Image, Flags: p.Engine.Flags},
+		Model:          artifact.Model{Name: p.Model.Name, ID: p.Model.ID, Revision: p.Model.Revision, Quantization: p.Model.Quantization, ContextWindow: c.declaredWindow()},
+		Tier:           describeTier(p.Tier),
+		Endpoint:       ep.describe(p.Model.ID),
+		RequestOptions: artifact.RequestOptions{MinTokens: p.Output.MinTokens, IgnoreEOS: p.Output.IgnoreEOS},
+		Warmup:         m.warmup,
+	}
+	if m.interrupted != "" {
+		s.State, s.StateReason = "interrupted", m.interrupted
+	}
+	return s
+}
+
+func describeTier(t *recipe.Tier) *artifact.Tier {
+	out := &artifact.Tier{Name: t.Name, GPU: t.GPU, Count: t.Count, PricePerHour: t.PricePerHour, Currency: t.Currency, Profile: t.Profile}
+	if t.MemoryGiB > 0 {
+		out.MemoryGiB = &t.MemoryGiB
+	}
+	return out
+}
+
+func (ep *endpoint) describe(model string) artifact.Endpoint {
+	out := artifact.Endpoint{ReportedModels: []string{}, Simulated: ep.simulated(model)}
+	for _, m := range ep.models {
+		out.ReportedModels = append(out.ReportedModels, m.ID)
+	}
+	if entry := ep.entry(model); entry != nil {
+		out.MaxModelLen = entry.MaxModelLen
+		if entry.OwnedBy != "" {
+			out.OwnedBy = &entry.OwnedBy
+		}
+	}
+	return out
+}

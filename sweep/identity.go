@@ -1,0 +1,195 @@
+package sweep
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"anvilsweep/recipe"
+)
+
+// Names of the identity rules, kept in manifest and artifact so that a later
+// change of a rule is seen. docs/artifact.md lists the fields of each.
+const (
+	CellDigestRule  = "anvilsweep.cell-digest/v1"
+	FingerprintRule = "anvilsweep.replica-configuration/v1"
+)
+
+// newCell gives a point its identity. The digest covers all that shapes the
+// measurement and no name made for people; the seed is derived from it unless
+// the recipe fixes one, so two cells never share prompts by accident.
+func newCell(sourceRecipe string, s *recipe.Sweep, p recipe.Point, requests int) Cell {
+	c := Cell{
+		Sweep: s.Name, SourceRecipe: sourceRecipe, Point: p, Requests: requests, Timeout: s.Timeout,
+		Digest: digest(measurement(s, p, requests)), Fingerprint: digest(replica(p)),
+	}
+	if s.Seed != nil {
+		c.Seed, c.SeedOrigin = *s.Seed, "recipe"
+	} else {
+		c.Seed, c.SeedOrigin = seedFrom(c.Digest), "cell_digest"
+	}
+	return c
+}
+
+func measurement(s *recipe.Sweep, p recipe.Point, requests int) map[string]any {
+	// The endpoint belongs here: two tiers of the same GPU behind different
+	// addresses are two measurements, not one.
+	workload := map[string]any{
+		"context_tokens":       p.Context.Tokens,
+		"cache":                p.Context.Cache,
+		"shared_prefix_tokens": p.Context.SharedPrefixTokens,
+		"prompt_rule":          "anvil-chars/v1",
+		"words":                p.Output.Words,
+		"policy":               p.Output.Policy,
+		"canaries":             p.Output.Canaries,
+		"seed":                 s.Seed,
+	}
+	sampling := map[string]any{
+		"max_tokens":       p.Output.MaxTokens,
+		"min_tokens":       p.Output.MinTokens,
+		"ignore_eos":       p.Output.IgnoreEOS,
+		"temperature":      p.Output.Temperature,
+		"top_p":            p.Output.TopP,
+		"thinking":         p.Output.Thinking,
+		"reasoning_effort": p.Output.ReasoningEffort,
+	}
+	m := replica(p)
+	m["rule"] = CellDigestRule
+	m["endpoint"] = map[string]any{"base_url": p.Tier.BaseURL, "profile": p.Tier.Profile}
+	m["workload"] = workload
+	m["sampling"] = sampling
+	m["load"] = map[string]any{"loop": "closed", "concurrency": p.Concurrency.Value, "requests": requests, "warmup": p.Concurrency.Warmup}
+	m["repeat"] = p.Repeat
+	return m
+}
+
+// replica is the normalised configuration of one server: what two replicas
+// behind two ports have in common.
+func replica(p recipe.Point) map[string]any {
+	flags := p.Engine.Flags
+	if flags == nil {
+		flags = map[string]any{} // no flags and an empty set are one configuration
+	}
+	return map[string]any{
+		"rule": FingerprintRule,
+		"model": map[string]any{
+			"id": p.Model.ID, "revision": p.Model.Revision,
+			"quantization": p.Model.Quantization, "context_window": p.Model.ContextWindow,
+		},
+		"engine": map[string]any{
+			"kind": p.Engine.Kind, "version": p.Engine.Version, "image": p.Engine.Image, "flags": flags,
+		},
+		"tier": map[string]any{"gpu": p.Tier.GPU, "count": p.Tier.Count, "memory_gib": p.Tier.MemoryGiB},
+	}
+}
+
+// digest hashes canonical JSON: sorted keys, no insignificant space, no HTML
+// escapes.
+func digest(v any) string {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic("sweep: identity of a cell is not JSON: " + err.Error()) // plain values only; recipe rejects the rest
+	}
+	sum := sha256.Sum256(bytes.TrimRight(buf.Bytes(), "\n"))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// seedFrom takes 31 bits of a digest: small enough to read in a canary.
+func seedFrom(digest string) int64 {
+	raw, err := hex.DecodeString(strings.TrimPrefix(digest, "sha256:"))
+	if err != nil {
+		panic("sweep: not a digest: " + digest)
+	}
+	return int64(binary.BigEndian.Uint32(raw[:4]) >> 1)
+}
+
+// nameCells gives each cell its id, such as "vllm.h200.ctx8192.c4.exact64-3fa9c1d2".
+// The model is named only where a sweep has several.
+func nameCells(cells []Cell) {
+	models := map[*recipe.Model]bool{}
+	for i := range cells {
+		models[cells[i].Point.Model] = true
+	}
+	used := map[string]bool{}
+	for i := range cells {
+		c := &cells[i]
+		hash := strings.TrimPrefix(c.Digest, "sha256:")
+		readable := readableID(c.Point, len(models) > 1)
+		id := readable + "-" + hash[:8]
+		for n := 12; used[strings.ToLower(id)]; n += 4 {
+			id = readable + "-" + hash[:n]
+		}
+		used[strings.ToLower(id)] = true
+		c.ID = id
+	}
+}
+
+func readableID(p recipe.Point, withModel bool) string {
+	var parts []string
+	if withModel {
+		parts = append(parts, short(p.Model.Name))
+	}
+	parts = append(parts, short(p.Engine.Name), short(p.Tier.Name), contextName(p.Context),
+		fmt.Sprintf("c%d", p.Concurrency.Value), short(outputName(p.Output)))
+	if p.Repeat > 1 {
+		parts = append(parts, fmt.Sprintf("r%d", p.Repeat))
+	}
+	return strings.Join(parts, ".")
+}
+
+func contextName(c *recipe.Context) string {
+	name := fmt.Sprintf("ctx%d", c.Tokens)
+	if c.Tokens == 0 {
+		name = "ctxsampled"
+	}
+	if c.Cache == recipe.CacheShared {
+		name += "-shared"
+	}
+	return name
+}
+
+func outputName(o *recipe.Output) string {
+	if o.Name != "" {
+		return o.Name
+	}
+	if o.Words == 0 {
+		return "summary"
+	}
+	return fmt.Sprintf("words%d", o.Words)
+}
+
+// short makes a name safe for every file system and keeps ids under 255 bytes.
+func short(name string) string {
+	const limit = 40
+	var b strings.Builder
+	for _, r := range name {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':
+			b.WriteRune(r)
+		default:
+			b.WriteByte('-')
+		}
+		if b.Len() == limit {
+			break
+		}
+	}
+	return b.String()
+}
+
+// Axes names the cell's position for people and tables, by axis.
+func Axes(p recipe.Point) map[string]string {
+	context := fmt.Sprint(p.Context.Tokens)
+	if p.Context.Tokens == 0 {
+		context = "sampled"
+	}
+	return map[string]string{
+		"model": p.Model.Name, "engine": p.Engine.Name, "tier": p.Tier.Name,
+		"context": context, "concurrency": fmt.Sprint(p.Concurrency.Value), "output": outputName(p.Output),
+	}
+}

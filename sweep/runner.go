@@ -1,0 +1,203 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/hashicorp/go-hclog"
+
+	"anvilsweep/sweep/artifact"
+)
+
+// Runner runs the cells of a plan and fills a results folder.
+type Runner struct {
+	Plan     *Plan
+	Dir      string // results folder; made if it is not there
+	Version  string // of the program, for the artifacts
+	Getenv   func(string) string
+	Log      hclog.Logger
+	Observer Observer // may be nil
+
+	store *Store
+}
+
+// Observer is told what a run does, for progress. Calls come from several
+// goroutines.
+type Observer interface {
+	CellStarted(c *Cell, number, of int)
+	RequestDone(c *Cell, failed bool)
+	CellEnded(c *Cell, end CellEnd)
+}
+
+// CellEnd is what became of a cell.
+type CellEnd struct {
+	State    artifact.State
+	Reason   string
+	Kept     bool   // an earlier run had done it; nothing was sent
+	Path     string // of the artifact, relative to the results folder
+	Artifact *artifact.Artifact
+}
+
+// Report counts what became of the plan's cells.
+type Report struct {
+	Cells  int
+	Kept   int // done by an earlier run, part of States
+	States map[artifact.State]int
+}
+
+// OK reports whether every cell is done.
+func (r Report) OK() bool { return r.States[artifact.StateDone] == r.Cells }
+
+// Check holds everything that can be known before the first request and is
+// the caller's to mend: keys that the recipe names and the environment lacks.
+func (r *Runner) Check() error {
+	missing := map[string]bool{}
+	var errs []error
+	for i := range r.Plan.Sweeps {
+		for j := range r.Plan.Sweeps[i].Cells {
+			tier := r.Plan.Sweeps[i].Cells[j].Point.Tier
+			if tier.APIKeyEnv == "" || missing[tier.Name] || r.Getenv(tier.APIKeyEnv) != "" {
+				continue
+			}
+			missing[tier.Name] = true
+			errs = append(errs, fmt.Errorf("tier %q: the environment variable %s, named by api_key_env, is not set", tier.Name, tier.APIKeyEnv))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Open makes or reopens the results folder. An error leaves an existing folder
+// as it was.
+func (r *Runner) Open() (err error) {
+	r.store, err = OpenStore(r.Dir, r.Plan, r.Version)
+	return err
+}
+
+// Run runs every cell that is not already done in the folder; Open comes first.
+//
+// When admit ends, no new request is sent: those in flight finish, what is
+// there is written and marked interrupted, and the cells left are recorded as
+// not run. When flight ends as well, requests in flight are cancelled. A cell
+// that fails does not end the run; an error means the folder could not be
+// used or written.
+func (r *Runner) Run(admit, flight context.Context) (report Report, err error) {
+	report.Cells, report.States = r.Plan.Cells(), map[artifact.State]int{}
+	open := &endpoints{open: map[string]*endpoint{}, getenv: r.Getenv}
+	defer func() { err = errors.Join(err, open.close()) }()
+
+	number := 0
+	for i := range r.Plan.Sweeps {
+		for j := range r.Plan.Sweeps[i].Cells {
+			c := &r.Plan.Sweeps[i].Cells[j]
+			number++
+			end, err := r.cell(admit, flight, open, c, number)
+			if err != nil {
+				return report, fmt.Errorf("cell %s: %w", c.ID, err)
+			}
+			report.States[end.State]++
+			if end.Kept {
+				report.Kept++
+			}
+		}
+	}
+	return report, r.store.save()
+}
+
+func (r *Runner) cell(admit, flight context.Context, open *endpoints, c *Cell, number int) (CellEnd, error) {
+	if r.store.Whole(c) {
+		files := r.store.cell(c).Artifacts
+		end := CellEnd{State: artifact.StateDone, Kept: true, Path: files[len(files)-1].Path}
+		r.tell(func(o Observer) { o.CellEnded(c, end) })
+		return end, nil
+	}
+	if admit.Err() != nil {
+		reason := "not started: " + context.Cause(admit).Error()
+		r.store.NotRun(c, reason)
+		end := CellEnd{State: artifact.StateNotRun, Reason: reason}
+		return end, nil
+	}
+	r.tell(func(o Observer) { o.CellStarted(c, number, r.Plan.Cells()) })
+	ep, err := open.get(c)
+	if err != nil {
+		return CellEnd{}, err
+	}
+	rel := r.store.NextPath(c)
+	measured := r.measure(admit, flight, ep, c)
+	built, err := artifact.Build(r.input(ep, c, measured, rel))
+	if err != nil {
+		return CellEnd{}, err
+	}
+	data, err := built.Bytes()
+	if err != nil {
+		return CellEnd{}, err
+	}
+	end := CellEnd{Path: rel, Artifact: built}
+	end.State, end.Reason = outcome(built, measured)
+	if err := r.store.Record(c, end.State, end.Reason, rel, data); err != nil {
+		return CellEnd{}, err
+	}
+	r.tell(func(o Observer) { o.CellEnded(c, end) })
+	return end, nil
+}
+
+func (r *Runner) tell(what func(Observer)) {
+	if r.Observer != nil {
+		what(r.Observer)
+	}
+}
+
+// outcome names the cell's state and, where something failed, the most
+// frequent kinds of failure with the first message of the commonest.
+func outcome(a *artifact.Artifact, m measured) (artifact.State, string) {
+	if m.interrupted != "" {
+		return artifact.StateInterrupted, m.interrupted
+	}
+	if a.Failed == 0 {
+		return artifact.StateDone, ""
+	}
+	kinds := a.Sweep.FailureKinds
+	names := make([]string, 0, len(kinds))
+	for name := range kinds {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(x, y string) int {
+		if kinds[x] != kinds[y] {
+			return kinds[y] - kinds[x]
+		}
+		if x < y {
+			return -1
+		}
+		return 1
+	})
+	reason := fmt.Sprintf("%d of %d requests failed", a.Failed, a.Requests)
+	for i, name := range names {
+		sep := ", "
+		if i == 0 {
+			sep = ": "
+		}
+		reason += fmt.Sprintf("%s%s %d", sep, name, kinds[name])
+	}
+	if len(a.Failures) > 0 && a.Failures[0].ErrorMessage != "" {
+		reason += "; first: " + firstLine(a.Failures[0].ErrorMessage)
+	}
+	if a.Completed == 0 {
+		return artifact.StateFailed, reason
+	}
+	return artifact.StateDegraded, reason
+}
+
+func firstLine(s string) string {
+	const limit = 200
+	for i, r := range s {
+		if r == '\n' || r == '\r' || i >= limit {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// ManifestPath is where the run's manifest is.
+func (r *Runner) ManifestPath() string { return filepath.Join(r.Dir, artifact.ManifestName) }
