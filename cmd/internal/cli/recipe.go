@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"anvilsweep/cmd/internal/view"
+	"anvilsweep/recipe"
+	"anvilsweep/sweep"
+)
+
+// recipeFlags are what every command that reads a recipe takes.
+type recipeFlags struct {
+	vars   []string
+	sweeps []string
+}
+
+func (f *recipeFlags) add(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.vars, "var", nil, "set a variable of the recipe, `name=value`; may be given again")
+	flags.StringArrayVar(&f.sweeps, "sweep", nil, "only the sweep of this `name`; may be given again")
+}
+
+// load reads the recipe and plans it. What is wrong with it comes back as
+// diagnostics, with a usage error once they hold an error.
+func (f *recipeFlags) load(paths []string) (*sweep.Plan, recipe.Diagnostics, error) {
+	var opts recipe.Options
+	for _, v := range f.vars {
+		name, value, ok := strings.Cut(v, "=")
+		if !ok || name == "" {
+			return nil, recipe.Diagnostics{}, usage(fmt.Errorf("--var %q is not name=value", v))
+		}
+		opts.Vars = append(opts.Vars, recipe.Setting{Name: name, Value: value})
+	}
+	r, diags := recipe.Load(paths, opts)
+	if diags.HasErrors() {
+		return nil, diags, silent(exitUsage)
+	}
+	plan, more, err := sweep.NewPlan(r, f.sweeps...)
+	diags = diags.Append(more)
+	if err != nil {
+		return nil, diags, usage(err)
+	}
+	if diags.HasErrors() {
+		return nil, diags, silent(exitUsage)
+	}
+	return plan, diags, nil
+}
+
+// plan is load for people: diagnostics go to stderr.
+func (f *recipeFlags) plan(env Env, paths []string) (*sweep.Plan, error) {
+	plan, diags, err := f.load(paths)
+	if printErr := view.Diagnostics(env.Stderr, env.Getenv, diags); printErr != nil {
+		err = errors.Join(err, failed(printErr))
+	}
+	return plan, err
+}

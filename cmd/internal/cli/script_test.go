@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"anvilsweep/client/simengine"
+)
+
+// The scripts run the real binary as real processes: exit codes, streams,
+// files and signals are what a user would get.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"anvilsweep": func() {
+			signals := make(chan os.Signal, 3)
+			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+			os.Exit(Run(os.Args[1:], Env{
+				Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Signals: signals, Exit: os.Exit,
+			}))
+		},
+	})
+}
+
+func TestScripts(t *testing.T) {
+	repository, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("EXAMPLES", filepath.Join(repository, "examples", "recipes"))
+			e.Setenv("COLUMNS", "120")
+			e.Values["servers"] = &servers{byName: map[string]*server{}}
+			e.Defer(e.Values["servers"].(*servers).close)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    exits,
+			"holds":    holds,
+			"engine":   startEngine,
+			"answer":   startAnswer,
+			"deadport": deadPort,
+			"requests": waitRequests,
+			"cut":      cutFile,
+			"keyfree":  keyFree,
+		},
+	})
+}
+
+// exits CODE COMMAND...: run the command and hold its exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	switch {
+	case err == nil && want == 0:
+	case errors.As(err, &exit) && exit.ExitCode() == want:
+	default:
+		ts.Fatalf("%s: want exit code %d, got %v", strings.Join(args[1:], " "), want, err)
+	}
+}
+
+// holds GLOB TEXT: a file that matches holds the text.
+func holds(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: holds GLOB TEXT")
+	}
+	matches, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(matches) == 0 {
+		ts.Fatalf("no file matches %s", args[0])
+	}
+	found := false
+	for _, path := range matches {
+		found = found || strings.Contains(ts.ReadFile(path), args[1])
+	}
+	if found == neg {
+		ts.Fatalf("%s: holds %q is %v", args[0], args[1], found)
+	}
+}
+
+// server is one endpoint a script talks to, with the requests it has seen.
+type server struct {
+	seen atomic.Int64
+	stop func()
+}
+
+type servers struct {
+	mu     sync.Mutex
+	byName map[string]*server
+}
+
+func (s *servers) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, server := range s.byName {
+		server.stop()
+	}
+}
+
+func add(ts *testscript.TestScript, name, url string, s *server) {
+	all := ts.Value("servers").(*servers)
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.byName[name] = s
+	ts.Setenv(name, url)
+}
+
+// engine NAME PROFILE [FAULT [FROM]]: the embedded engine at $NAME; every
+// chat request from number FROM on meets the fault.
+func startEngine(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: engine NAME PROFILE [FAULT [FROM]]")
+	}
+	profile, err := simengine.ProfileByName(args[1])
+	ts.Check(err)
+	fault, from := "", 0
+	if len(args) > 2 {
+		fault = args[2]
+	}
+	if len(args) > 3 {
+		from, err = strconv.Atoi(args[3])
+		ts.Check(err)
+	}
+	s := &server{}
+	engine := simengine.New(simengine.Options{Profile: profile, Fault: func(int, string) string {
+		if int(s.seen.Add(1)) > from {
+			return fault
+		}
+		return ""
+	}})
+	ts.Check(engine.Listen("127.0.0.1:0"))
+	s.stop = func() { ts.Check(engine.Close()) }
+	add(ts, args[0], engine.BaseURL(), s)
+}
+
+// answer NAME STATUS CONTENT-TYPE BODY: a server that gives one answer to all.
+func startAnswer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: answer NAME STATUS CONTENT-TYPE BODY")
+	}
+	status, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	s := &server{}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/chat/completions") {
+			s.seen.Add(1)
+		}
+		w.Header().Set("Content-Type", args[2])
+		w.WriteHeader(status)
+		body := strings.ReplaceAll(args[3], "@KEY@", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+		if _, err := w.Write([]byte(body)); err != nil {
+			return // the client has gone; nothing to answer
+		}
+	}))
+	s.stop = web.Close
+	add(ts, args[0], web.URL+"/v1", s)
+}
+
+// deadport NAME: an address at $NAME that nothing listens on.
+func deadPort(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: deadport NAME")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	url := "http://" + l.Addr().String() + "/v1"
+	ts.Check(l.Close())
+	ts.Setenv(args[0], url)
+}
+
+// requests NAME N: wait until the server has seen at least N chat requests.
+func waitRequests(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: requests NAME N")
+	}
+	want, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	s := ts.Value("servers").(*servers).byName[args[0]]
+	for deadline := time.Now().Add(time.Minute); s.seen.Load() < want; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s has seen %d requests, want %d", args[0], s.seen.Load(), want)
+		}
+	}
+}
+
+// cut FILE: change one byte in the middle of the file.
+func cutFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: cut FILE")
+	}
+	file := ts.MkAbs(args[0])
+	matches, err := filepath.Glob(file)
+	ts.Check(err)
+	if len(matches) == 0 {
+		ts.Fatalf("no file matches %s", args[0])
+	}
+	data, err := os.ReadFile(matches[0])
+	ts.Check(err)
+	for i := len(data) / 2; i < len(data); i++ {
+		if data[i] >= '0' && data[i] <= '8' {
+			data[i]++
+			break
+		}
+	}
+	ts.Check(os.WriteFile(matches[0], data, 0o644))
+}
+
+// keyfree TEXT: no file in the script's folder, and neither stream of the last
+// command, holds the text.
+func keyFree(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: keyfree TEXT")
+	}
+	for _, stream := range []string{"stdout", "stderr"} {
+		if strings.Contains(ts.ReadFile(stream), args[0]) {
+			ts.Fatalf("%s holds the key", stream)
+		}
+	}
+	ts.Check(filepath.Walk(ts.Getenv("WORK"), func(path string, info os.FileInfo, err error) error {
+		if err != nil || !info.Mode().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(data), args[0]) {
+			ts.Fatalf("%s holds the key", path)
+		}
+		return err
+	}))
+}

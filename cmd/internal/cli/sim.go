@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"anvilsweep/client/simengine"
+)
+
+func newSim(env Env) *cobra.Command {
+	var listen, profile string
+	var models []string
+	var seed int64
+	names := make([]string, 0, 4)
+	for _, p := range simengine.Profiles() {
+		names = append(names, p.Name)
+	}
+	cmd := &cobra.Command{
+		Use:   "sim --listen ADDR",
+		Short: "Serve the embedded engine, a simulation of an LLM server",
+		Long: `Serve the embedded engine at an address: an OpenAI-compatible server with a plain
+model of prefill, decode, batching, queueing and prefix cache. It is a simulation
+and says so: artifacts made against it have engine and gpu "sim". Ctrl-C stops it.`,
+		Example: `  anvilsweep sim --listen 127.0.0.1:8000 --profile large
+  anvilsweep sim --listen 127.0.0.1:0 --model Qwen/Qwen3-8B`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			p, err := simengine.ProfileByName(profile)
+			if err != nil {
+				return usage(fmt.Errorf("--profile: %w", err))
+			}
+			engine := simengine.New(simengine.Options{Profile: p, Models: models, Seed: seed})
+			if err := engine.Listen(listen); err != nil {
+				return usage(fmt.Errorf("--listen %s: %w", listen, err))
+			}
+			fmt.Fprintf(env.Stdout, "%s\n", engine.BaseURL())
+			logger(env).Info("embedded engine is serving; Ctrl-C stops it", "base_url", engine.BaseURL(), "profile", p.Name)
+			<-env.Signals
+			if err := engine.Close(); err != nil {
+				return failed(err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8000", "`address` to listen on; port 0 takes a free one")
+	cmd.Flags().StringVar(&profile, "profile", "small", "how fast it is: "+strings.Join(names, ", "))
+	cmd.Flags().StringArrayVar(&models, "model", nil, "model `id` to serve, others get 404; may be given again (default: any)")
+	cmd.Flags().Int64Var(&seed, "seed", 0, "seed of the generated texts")
+	return cmd
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"anvilsweep/cmd/internal/view"
+	"anvilsweep/sweep/artifact"
+	"anvilsweep/sweep/summary"
+)
+
+// errNothing means that there was no artifact among the files.
+var errNothing = errors.New("no artifact found")
+
+func newSummary(env Env) *cobra.Command {
+	var format string
+	var metrics []string
+	cmd := &cobra.Command{
+		Use:   "summary PATH...",
+		Short: "Put the tiers of any artifacts side by side",
+		Long: `Read artifacts, manifests and folders of them, of any generation of the format,
+and print a row a context and concurrency with the tiers side by side: the best
+marked, the difference to the first tier in percent, requests and failures shown,
+p99 marked where it has fewer than 100 samples. An artifact without a tier falls
+back to its gpu, then its engine.
+
+Metrics are the artifact's own keys, and ` + summary.CostMetric + ` and ` + summary.RequestRateMetric + `.`,
+		Example: `  anvilsweep summary results/quickstart
+  anvilsweep summary results/quickstart --metric ttft_p99_ms --metric decode_tok_s_p50
+  anvilsweep summary results/monday results/tuesday --format csv`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			err := printSummary(env, args, format, metrics)
+			if errors.Is(err, errNothing) {
+				return failed(fmt.Errorf("%w in %s", err, strings.Join(args, ", ")))
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "table", "table, markdown, csv or json")
+	cmd.Flags().StringSliceVar(&metrics, "metric", nil, "metric `name` to show; may be given again or separated by commas")
+	return cmd
+}
+
+func printSummary(env Env, paths []string, format string, names []string) error {
+	docs, err := artifact.Collect(paths)
+	if err != nil {
+		return usage(err)
+	}
+	s, err := summary.Build(docs, names)
+	if err != nil {
+		return usage(err)
+	}
+	switch format {
+	case "table":
+		err = view.Summary(env.Stdout, s, view.Width(env.Stdout, env.Getenv), false)
+	case "markdown":
+		err = view.Summary(env.Stdout, s, view.Width(env.Stdout, env.Getenv), true)
+	case "csv":
+		err = view.SummaryCSV(env.Stdout, s)
+	case "json":
+		err = view.SummaryJSON(env.Stdout, s)
+	default:
+		return usage(fmt.Errorf("--format %q is not one of table, markdown, csv, json", format))
+	}
+	if err != nil {
+		return failed(err)
+	}
+	if len(s.Sections) == 0 {
+		return errNothing
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"anvilsweep/recipe"
+	"anvilsweep/sweep"
+)
+
+// Plan prints each sweep's matrix, a row a ladder, then what was excluded and
+// the totals.
+func Plan(w io.Writer, getenv func(string) string, plan *sweep.Plan) error {
+	for i := range plan.Sweeps {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := planned(w, &plan.Sweeps[i]); err != nil {
+			return err
+		}
+	}
+	if vars := plan.Recipe.Variables; len(vars) > 0 {
+		fmt.Fprintln(w, "\nVariables:")
+		for _, v := range vars {
+			fmt.Fprintf(w, "  %s = %s (%s)\n", v.Name, line(v.Value), v.Origin)
+		}
+	}
+	requests, tokens := plan.Totals()
+	fmt.Fprintf(w, "\nIn all: %s cells, %s requests, up to %s prompt tokens. Nothing was sent.\n",
+		count(int64(plan.Cells())), count(requests), count(tokens))
+	return nil
+}
+
+func planned(w io.Writer, s *sweep.PlannedSweep) error {
+	fmt.Fprintf(w, "Sweep %s  %s\n", s.Name, line(s.SourceRecipe))
+	if s.Description != "" {
+		fmt.Fprintln(w, line(s.Description))
+	}
+	g := grid{header: []string{"model", "engine", "tier", "context", "cache", "output", "repeat", "concurrency:requests"}, left: 8}
+	var last []string
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		axes := sweep.Axes(c.Point)
+		row := []string{axes["model"], axes["engine"], axes["tier"], axes["context"], c.Point.Context.Cache, axes["output"], fmt.Sprint(c.Point.Repeat)}
+		rung := fmt.Sprintf("%d:%d", c.Point.Concurrency.Value, c.Requests)
+		if n := c.Point.Concurrency.Warmup; n > 0 {
+			rung += fmt.Sprintf("+%d", n)
+		}
+		if last != nil && slices.Equal(row, last[:len(row)]) {
+			last[len(row)] += " " + rung
+			continue
+		}
+		last = append(row, rung)
+		g.rows = append(g.rows, last)
+	}
+	g.drop("repeat", "1")
+	if err := g.write(w, false); err != nil {
+		return err
+	}
+	requests, tokens := s.Totals()
+	fmt.Fprintf(w, "%s cells, %s requests, up to %s prompt tokens.\n", count(int64(len(s.Cells))), count(requests), count(tokens))
+	for _, note := range s.Notes {
+		fmt.Fprintln(w, "Note: "+line(note))
+	}
+	excluded(w, s)
+	return nil
+}
+
+// drop removes a column that says the same in every row.
+func (g *grid) drop(name, everywhere string) {
+	at := slices.Index(g.header, name)
+	for _, row := range g.rows {
+		if row[at] != everywhere {
+			return
+		}
+	}
+	g.header = slices.Delete(slices.Clone(g.header), at, at+1)
+	for i := range g.rows {
+		g.rows[i] = slices.Delete(slices.Clone(g.rows[i]), at, at+1)
+	}
+	if at < g.left {
+		g.left--
+	}
+}
+
+// excluded lists the points a rule took out, a line a reason with its first
+// points in full.
+func excluded(w io.Writer, s *sweep.PlannedSweep) {
+	const shown = 20
+	var reasons []string
+	byReason := map[string][]string{}
+	for _, e := range s.Excluded {
+		axes := sweep.Axes(e.Point)
+		text := fmt.Sprintf("%s.%s.ctx%s.c%s.%s", axes["engine"], axes["tier"], axes["context"], axes["concurrency"], axes["output"])
+		if _, ok := byReason[e.Reason]; !ok {
+			reasons = append(reasons, e.Reason)
+		}
+		byReason[e.Reason] = append(byReason[e.Reason], text)
+	}
+	for _, reason := range reasons {
+		points := byReason[reason]
+		fmt.Fprintf(w, "Excluded %d by %q: ", len(points), line(reason))
+		more := ""
+		if len(points) > shown {
+			more = fmt.Sprintf(" and %d more (plan --json lists all)", len(points)-shown)
+			points = points[:shown]
+		}
+		fmt.Fprintln(w, line(strings.Join(points, " "))+more)
+	}
+}
+
+// planDocument is anvilsweep.plan/v1.
+type planDocument struct {
+	Schema       string         `json:"schema"`
+	Error        string         `json:"error,omitempty"`
+	Diagnostics  []diagnostic   `json:"diagnostics"`
+	Recipe       *planRecipe    `json:"recipe,omitempty"`
+	Variables    []planVariable `json:"variables,omitempty"`
+	Sweeps       []planSweep    `json:"sweeps,omitempty"`
+	Cells        int            `json:"cells"`
+	Requests     int64          `json:"requests"`
+	PromptTokens int64          `json:"prompt_tokens"`
+}
+
+type diagnostic struct {
+	Severity  string `json:"severity"`
+	Summary   string `json:"summary"`
+	Detail    string `json:"detail"`
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+	Column    int    `json:"column"`
+	EndLine   int    `json:"end_line"`
+	EndColumn int    `json:"end_column"`
+}
+
+type planRecipe struct {
+	Digest  string   `json:"digest"`
+	Sources []string `json:"sources"`
+}
+
+type planVariable struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+type planSweep struct {
+	Name         string         `json:"name"`
+	Description  string         `json:"description"`
+	SourceRecipe string         `json:"source_recipe"`
+	Axes         []planAxis     `json:"axes"`
+	Cells        []planCell     `json:"cells"`
+	Excluded     []planExcluded `json:"excluded"`
+	Notes        []string       `json:"notes"`
+	Requests     int64          `json:"requests"`
+	PromptTokens int64          `json:"prompt_tokens"`
+}
+
+type planAxis struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+}
+
+type planCell struct {
+	ID           string            `json:"id"`
+	Digest       string            `json:"digest"`
+	Fingerprint  string            `json:"configuration_fingerprint"`
+	Axes         map[string]string `json:"axes"`
+	Repeat       int               `json:"repeat"`
+	Requests     int               `json:"requests"`
+	Warmup       int               `json:"warmup"`
+	PromptTokens int64             `json:"prompt_tokens"`
+	Seed         int64             `json:"seed"`
+	SeedOrigin   string            `json:"seed_origin"`
+}
+
+type planExcluded struct {
+	Axes   map[string]string `json:"axes"`
+	Repeat int               `json:"repeat"`
+	Reason string            `json:"reason"`
+}
+
+// PlanJSON writes the plan, or what is wrong with the recipe, as one document.
+func PlanJSON(w io.Writer, plan *sweep.Plan, diags recipe.Diagnostics, err error) error {
+	doc := planDocument{Schema: "anvilsweep.plan/v1", Diagnostics: []diagnostic{}}
+	if err != nil {
+		doc.Error = err.Error()
+		if doc.Error == "" {
+			doc.Error = fmt.Sprintf("%d errors in the recipe", diags.Errors())
+		}
+	}
+	for _, d := range diags.List() {
+		doc.Diagnostics = append(doc.Diagnostics, diagnostic{
+			Severity: d.Severity, Summary: d.Summary, Detail: d.Detail, File: d.File,
+			Line: d.Line, Column: d.Column, EndLine: d.EndLine, EndColumn: d.EndColumn,
+		})
+	}
+	if plan != nil {
+		doc.fill(plan)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(doc)
+}
+
+func (doc *planDocument) fill(plan *sweep.Plan) {
+	doc.Recipe = &planRecipe{Digest: plan.Recipe.Digest()}
+	for _, src := range plan.Recipe.Sources {
+		doc.Recipe.Sources = append(doc.Recipe.Sources, plan.Recipe.Portable(src.Path))
+	}
+	for _, v := range plan.Recipe.Variables {
+		doc.Variables = append(doc.Variables, planVariable{v.Name, v.Value, v.Origin})
+	}
+	for i := range plan.Sweeps {
+		s := &plan.Sweeps[i]
+		out := planSweep{
+			Name: s.Name, Description: s.Description, SourceRecipe: s.SourceRecipe,
+			Cells: []planCell{}, Excluded: []planExcluded{}, Notes: append([]string{}, s.Notes...),
+		}
+		out.Requests, out.PromptTokens = s.Totals()
+		for _, a := range s.Axes {
+			out.Axes = append(out.Axes, planAxis(a))
+		}
+		for j := range s.Cells {
+			c := &s.Cells[j]
+			out.Cells = append(out.Cells, planCell{
+				ID: c.ID, Digest: c.Digest, Fingerprint: c.Fingerprint, Axes: sweep.Axes(c.Point),
+				Repeat: c.Point.Repeat, Requests: c.Requests, Warmup: c.Point.Concurrency.Warmup,
+				PromptTokens: c.PlannedTokens(), Seed: c.Seed, SeedOrigin: c.SeedOrigin,
+			})
+		}
+		for _, e := range s.Excluded {
+			out.Excluded = append(out.Excluded, planExcluded{sweep.Axes(e.Point), e.Point.Repeat, e.Reason})
+		}
+		doc.Sweeps = append(doc.Sweeps, out)
+	}
+	doc.Cells = plan.Cells()
+	doc.Requests, doc.PromptTokens = plan.Totals()
+}

@@ -1,0 +1,97 @@
+package view
+
+import (
+	"io"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// grid is a table of finished text.
+type grid struct {
+	header []string
+	rows   [][]string
+	left   int // how many leading columns hold names, set flush left; the rest are figures
+}
+
+// write renders the grid with light borders, or as Markdown.
+func (g grid) write(w io.Writer, markdown bool) error {
+	align := make([]tw.Align, len(g.header))
+	for i := range align {
+		align[i] = tw.AlignRight
+		if i < g.left {
+			align[i] = tw.AlignLeft
+		}
+	}
+	options := []tablewriter.Option{
+		// Metric names are shown as they are written on the command line.
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		tablewriter.WithAlignment(align),
+		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
+	}
+	if markdown {
+		options = append(options, tablewriter.WithRenderer(renderer.NewMarkdown()))
+	} else {
+		options = append(options, tablewriter.WithRendition(tw.Rendition{
+			Borders: tw.BorderNone, Symbols: tw.NewSymbols(tw.StyleLight),
+			Settings: tw.Settings{Separators: tw.SeparatorsNone},
+		}))
+	}
+	table := tablewriter.NewTable(w, options...)
+	table.Header(anys(g.header, markdown)...)
+	for _, row := range g.rows {
+		if err := table.Append(anys(row, markdown)...); err != nil {
+			return err
+		}
+	}
+	return table.Render()
+}
+
+func anys(cells []string, markdown bool) []any {
+	out := make([]any, len(cells))
+	for i, c := range cells {
+		out[i] = cell(c, markdown)
+	}
+	return out
+}
+
+// cell keeps foreign text in its cell: the Markdown renderer escapes neither
+// the column mark nor line ends, and a terminal obeys control characters.
+func cell(s string, markdown bool) string {
+	s = printable(s)
+	if markdown {
+		s = strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", "<br>").Replace(s)
+	}
+	return s
+}
+
+// printable replaces what a terminal would act on: control characters, escape
+// sequences, line ends inside foreign text.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r < 0x20, r >= 0x7f && r < 0xa0, r == 0x2028, r == 0x2029, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return '�'
+		}
+		return r
+	}, s)
+}
+
+// line is printable text on one line.
+func line(s string) string { return strings.ReplaceAll(printable(s), "\n", " ") }
+
+// columns is how wide s is on a terminal.
+func columns(s string) int {
+	widest := 0
+	for _, l := range strings.Split(s, "\n") {
+		widest = max(widest, displaywidth.String(l))
+	}
+	return widest
+}
