@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 )
@@ -133,8 +134,24 @@ func (d *Diagnostics) add(more hcl.Diagnostics) {
 			quiet.Expression, quiet.EvalContext = nil, nil
 			one = &quiet
 		}
+		if name, unknown := unknownFunction(one); unknown {
+			named := *one
+			named.Detail += suggestion(name, functionNames, "")
+			one = &named
+		}
 		d.list = append(d.list, one)
 	}
+}
+
+// unknownFunction is the name that a diagnostic of hcl's is about: hcl suggests
+// names of variables and not of functions.
+func unknownFunction(d *hcl.Diagnostic) (string, bool) {
+	if d.Summary != "Call to unknown function" || strings.Contains(d.Detail, "Did you mean") {
+		return "", false
+	}
+	_, rest, found := strings.Cut(d.Detail, `"`)
+	name, _, closed := strings.Cut(rest, `"`)
+	return name, found && closed
 }
 
 func showsSensitive(expr hcl.Expression, ctx *hcl.EvalContext) bool {

@@ -83,6 +83,14 @@ var Functions = []Function{
 	{"zipmap", "map from a list of keys and one of values", stdlib.ZipmapFunc},
 }
 
+var functionNames = func() []string {
+	names := make([]string, len(Functions))
+	for i, f := range Functions {
+		names[i] = f.Name
+	}
+	return names
+}()
+
 func functionTable() map[string]function.Function {
 	table := make(map[string]function.Function, len(Functions))
 	for _, f := range Functions {

@@ -48,11 +48,40 @@ func usage(err error) error  { return &failure{exitUsage, err} }
 func failed(err error) error { return &failure{exitFailed, err} }
 func silent(code int) error  { return &failure{code, nil} }
 
+// output remembers that something could not be written, so that a full disk
+// behind a pipe is not a success.
+type output struct {
+	io.Writer
+	err error
+}
+
+// Write is part of io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// Fd is the file behind the output, for what asks whether it is a terminal.
+func (o *output) Fd() uintptr {
+	if f, ok := o.Writer.(interface{ Fd() uintptr }); ok {
+		return f.Fd()
+	}
+	return ^uintptr(0)
+}
+
 // Run runs one command line and returns its exit code.
 func Run(args []string, env Env) int {
+	stdout := &output{Writer: env.Stdout}
+	env.Stdout = stdout
 	root := newRoot(env)
 	root.SetArgs(args)
 	err := root.Execute()
+	if err == nil && stdout.err != nil {
+		err = failed(fmt.Errorf("the result could not be written: %w", stdout.err))
+	}
 	if err == nil {
 		return exitOK
 	}

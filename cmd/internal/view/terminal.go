@@ -2,7 +2,6 @@ package view
 
 import (
 	"io"
-	"os"
 	"strconv"
 
 	"golang.org/x/term"
@@ -14,7 +13,7 @@ const fallbackWidth = 120
 
 // terminal returns the file descriptor behind w where it is a terminal.
 func terminal(w io.Writer) (fd int, ok bool) {
-	f, isFile := w.(*os.File)
+	f, isFile := w.(interface{ Fd() uintptr })
 	if !isFile {
 		return 0, false
 	}

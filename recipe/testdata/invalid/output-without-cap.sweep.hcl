@@ -1,0 +1,16 @@
+engine "vllm" {}
+engine "sim" {}
+tier "t" {
+  base_url = "http://127.0.0.1:8000/v1"
+}
+tier "embedded" {
+  profile = "small"
+}
+sweep "s" {
+  model = "m"
+  engine = engine.vllm
+  tier = tier.t
+  context = 1024
+  concurrency = 1
+  output = { words = 4 } # ERROR: needs max_tokens
+}
