@@ -2,7 +2,7 @@ package recipe
 
 import (
 	"fmt"
-	"math/big"
+	"math"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -121,14 +121,14 @@ var ladderFunc = function.New(&function.Spec{
 		if err != nil {
 			return cty.NilVal, function.NewArgError(1, err)
 		}
-		factor := big.NewFloat(2)
+		factor := 2.0
 		if len(args) > 2 {
-			factor = args[2].AsBigFloat()
+			factor, _ = args[2].AsBigFloat().Float64()
 		}
 		if len(args) > 3 {
 			return cty.NilVal, function.NewArgErrorf(3, "a ladder has from, to and factor")
 		}
-		if factor.Cmp(big.NewFloat(1)) <= 0 || factor.IsInf() {
+		if factor <= 1 || math.IsInf(factor, 0) {
 			return cty.NilVal, function.NewArgErrorf(2, "the factor must be above 1")
 		}
 		rungs, err := ladder(from, to, factor)
@@ -143,28 +143,19 @@ var ladderFunc = function.New(&function.Spec{
 	},
 })
 
-// ladder climbs by a factor from one number to another, which it always keeps;
-// steps that round to the same number are one.
-func ladder(from, to int, factor *big.Float) ([]int, error) {
+// ladder climbs from one number to another, which it always keeps: each rung is
+// the one before times the factor, rounded, and at least one more.
+func ladder(from, to int, factor float64) ([]int, error) {
 	rungs := []int{from}
-	at := new(big.Float).SetPrec(256).SetInt64(int64(from))
-	end := new(big.Float).SetInt64(int64(to))
-	half := big.NewFloat(0.5)
-	// A factor barely above 1 takes many steps to the next number.
-	for steps := 0; ; steps++ {
-		at.Mul(at, factor)
-		if at.Cmp(end) >= 0 {
-			break
+	for last := from; last < to; {
+		next := float64(to)
+		if step := math.Round(float64(last) * factor); step < next {
+			next = max(step, float64(last+1))
 		}
-		if n, _ := new(big.Float).Add(at, half).Int64(); int(n) > rungs[len(rungs)-1] {
-			rungs = append(rungs, int(n))
-		}
-		if len(rungs) > longestLadder || steps > 100*longestLadder {
+		last = int(next)
+		if rungs = append(rungs, last); len(rungs) > longestLadder {
 			return nil, fmt.Errorf("the ladder has more than %d rungs; take a larger factor", longestLadder)
 		}
-	}
-	if rungs[len(rungs)-1] != to {
-		rungs = append(rungs, to)
 	}
 	return rungs, nil
 }

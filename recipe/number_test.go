@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"math/big"
 	"math/rand"
 	"slices"
 	"testing"
@@ -21,7 +20,7 @@ func TestLadder(t *testing.T) {
 		{1, 10, 1.5, []int{1, 2, 3, 5, 8, 10}},
 		{1, 5, 100, []int{1, 5}},
 	} {
-		got, err := ladder(c.from, c.to, big.NewFloat(c.factor))
+		got, err := ladder(c.from, c.to, c.factor)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("ladder(%d, %d, %v) = %v %v, want %v", c.from, c.to, c.factor, got, err, c.want)
 		}
@@ -36,7 +35,7 @@ func TestLadderProperties(t *testing.T) {
 		from := 1 + r.Intn(50)
 		to := from + r.Intn(5000)
 		factor := 1.01 + 3*r.Float64()
-		rungs, err := ladder(from, to, big.NewFloat(factor))
+		rungs, err := ladder(from, to, factor)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +43,7 @@ func TestLadderProperties(t *testing.T) {
 			t.Fatalf("ladder(%d, %d, %v) = %v", from, to, factor, rungs)
 		}
 		for i := 1; i < len(rungs); i++ {
-			if rungs[i] <= rungs[i-1] || float64(rungs[i]) > factor*float64(rungs[i-1])+factor+1 {
+			if rungs[i] <= rungs[i-1] || float64(rungs[i]) > factor*float64(rungs[i-1])+1 {
 				t.Fatalf("ladder(%d, %d, %v) = %v at %d", from, to, factor, rungs, i)
 			}
 		}

@@ -45,7 +45,7 @@ func input() Input {
 		Sweep: &Sweep{
 			Program: Program{"anvilsweep", "0"}, Name: "s", CellID: "cell", CellDigest: "sha256:11", Axes: map[string]string{"tier": "h200"}, Repeat: 1,
 			State: "complete", Loop: "closed", SeedOrigin: "recipe", Engine: Engine{Name: "vllm", Kind: "vllm", Flags: map[string]any{}},
-			Tier: &Tier{Name: "h200", Count: 1, MemoryGiB: &memory, PricePerHour: &price, Currency: "USD"},
+			Tier:     &Tier{Name: "h200", Count: 1, MemoryGiB: &memory, PricePerHour: &price, Currency: "USD"},
 			Endpoint: Endpoint{ReportedModels: []string{}}, RequestOptions: RequestOptions{MinTokens: &low},
 			Warmup: Warmup{FailureKinds: map[string]int{}},
 		},
