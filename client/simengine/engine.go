@@ -75,6 +75,9 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	err := e.listener.Close()
+	if errors.Is(err, net.ErrClosed) {
+		err = nil // closing twice is closing
+	}
 	e.listener.closeAll()
 	e.done.Wait()
 	e.listener.wait()
