@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -144,7 +145,7 @@ func (p *page) title(text string) {
 	}
 	p.tables++
 	if p.markdown {
-		fmt.Fprintf(p.w, "### %s\n\n", line(text))
+		fmt.Fprintf(p.w, "### %s\n\n", strings.ReplaceAll(line(text), "<", "&lt;"))
 		return
 	}
 	fmt.Fprintln(p.w, line(text))
@@ -327,9 +328,10 @@ func (p *page) list(sections []summary.Section) error {
 	if len(sections) == 0 {
 		return nil
 	}
-	cols := []column{{metric: "model"}, {metric: "tier"}, {metric: "workload"}, {metric: "context"}, {metric: "conc"}, {metric: "ok/n"}}
-	for _, m := range p.s.Metrics {
-		cols = append(cols, column{metric: m.Name})
+	lead := []column{{metric: "model"}, {metric: "tier"}, {metric: "workload"}, {metric: "context"}, {metric: "conc"}, {metric: "ok/n"}}
+	figures := make([][]column, len(p.s.Metrics))
+	for i, m := range p.s.Metrics {
+		figures[i] = []column{{metric: m.Name}}
 	}
 	names := map[string]int{}
 	var legend []string
@@ -339,21 +341,36 @@ func (p *page) list(sections []summary.Section) error {
 			legend = append(legend, section.Workload)
 		}
 		for _, row := range section.Rows {
-			c := row.Cells[0]
-			texts := []string{line(section.Model), line(section.Columns[0].Name), fmt.Sprintf("w%d", names[section.Workload]),
-				contextText(row.Context), strconv.Itoa(row.Concurrency), p.counts(c)}
-			for i := range p.s.Metrics {
-				texts = append(texts, strings.TrimRight(p.value(c.Values[i]), " "))
-			}
-			for i, text := range texts {
-				cols[i].cells = append(cols[i].cells, text)
+			for i, c := range row.Cells {
+				if c.Runs == 0 {
+					continue
+				}
+				for at, text := range []string{line(section.Model), line(section.Columns[i].Name), fmt.Sprintf("w%d", names[section.Workload]),
+					contextText(row.Context), strconv.Itoa(row.Concurrency), p.counts(c)} {
+					lead[at].cells = append(lead[at].cells, text)
+				}
+				for at := range figures {
+					alone := c.Values[at]
+					alone.DeltaPct = nil // there is nothing to differ from
+					figures[at][0].cells = append(figures[at][0].cells, strings.TrimRight(p.value(alone), " "))
+				}
 			}
 		}
 	}
-	p.title("Run on one tier only")
-	p.fit(cols)
-	if err := p.table(cols, 3); err != nil {
-		return err
+	widest := 0
+	for _, f := range figures {
+		widest = max(widest, f[0].width())
+	}
+	used := p.fit(lead, p.width-widest)
+	for i, table := range pack(figures, p.width-used) {
+		title := "With nothing beside them"
+		if i > 0 {
+			title += " (continued)"
+		}
+		p.title(title)
+		if err := p.table(append(slices.Clone(lead), table...), 3); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintln(p.w)
 	for i, text := range legend {
@@ -365,19 +382,19 @@ func (p *page) list(sections []summary.Section) error {
 	return nil
 }
 
-// fit shortens models and tiers, the wider ones first, until a list fits;
-// figures are never cut.
-func (p *page) fit(cols []column) {
-	if p.markdown {
-		return
-	}
+// fit shortens models and tiers, the wider first, until a list's leading
+// columns fit; figures are never cut. It returns the width they take.
+func (p *page) fit(cols []column, width int) int {
 	total := 0
 	for _, c := range cols {
 		total += c.width()
 	}
-	const least = 14
+	if p.markdown {
+		return total
+	}
+	const least = 12
 	limits := []int{cols[0].width() - 2, cols[1].width() - 2}
-	for total > p.width && max(limits[0], limits[1]) > least {
+	for total > width && max(limits[0], limits[1]) > least {
 		wider := 0
 		if limits[1] > limits[0] {
 			wider = 1
@@ -390,6 +407,7 @@ func (p *page) fit(cols []column) {
 			cols[i].cells[r] = shorten(text, limit)
 		}
 	}
+	return total
 }
 
 // shorten keeps both ends of a name: versions sit at the end.
@@ -420,7 +438,11 @@ func (p *page) notes() error {
 	}
 	var legend []string
 	if p.marks.best {
-		legend = append(legend, "* best of the row")
+		star := "*"
+		if p.markdown {
+			star = "`*`" // or it would begin a list
+		}
+		legend = append(legend, star+" best of the row")
 	}
 	if p.marks.delta {
 		legend = append(legend, "% difference to the first tier")

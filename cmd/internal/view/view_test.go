@@ -1,0 +1,299 @@
+package view
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"anvilsweep/sweep/artifact"
+	"anvilsweep/sweep/summary"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs:\n%s\nwant:\n%s", name, got, want)
+	}
+}
+
+func num(v float64) *float64 { return &v }
+func whole(v int) *int       { return &v }
+
+// sample has everything a table can show: two tiers, wide names, failures, a
+// p99 of few samples, repeats, gaps, a cell with nothing beside it.
+func sample() *summary.Summary {
+	value := func(v float64, best bool, delta *float64) summary.Value {
+		return summary.Value{Value: num(v), Best: best, DeltaPct: delta}
+	}
+	none := summary.Value{Note: "throughput is withheld, requests failed"}
+	empty := make([]summary.Value, 3)
+	return &summary.Summary{
+		Metrics: []summary.Metric{{Name: "ttft_p50_ms", Better: "lower"}, {Name: "ttft_p99_ms", Better: "lower"}, {Name: "throughput_tok_s", Better: "higher"}},
+		Sections: []summary.Section{
+			{
+				Model: "模型|8B", Workload: "64 words strict, unique prompts",
+				Columns: []summary.Column{{Name: "h200", From: "tier"}, {Name: "小さい🙂", From: "tier"}},
+				Rows: []summary.Row{
+					{Context: whole(1024), Concurrency: 1, Cells: []summary.Cell{
+						{Runs: 1, Attempted: 8, Completed: 8, Values: []summary.Value{value(101.25, true, nil), {Value: num(150), Descriptive: true, Best: true}, value(98.17192502462154, false, nil)}},
+						{Runs: 3, Attempted: 24, Completed: 24, Values: []summary.Value{value(202.5, false, num(100)), {Value: num(300), Descriptive: true, DeltaPct: num(100)}, value(120.5, true, num(22.74))}},
+					}},
+					{Context: whole(8192), Concurrency: 64, Cells: []summary.Cell{
+						{Runs: 1, Attempted: 256, Completed: 250, Failed: 6, Values: []summary.Value{value(1234567.5, false, nil), value(0.00012, false, nil), none}},
+						{Values: empty},
+					}},
+				},
+			},
+			{
+				Model: "a-model-with-a-very-long-name-nvfp4-mtp-131072", Workload: "max_tokens 256",
+				Columns: []summary.Column{{Name: "rtx-pro-6000-blackwell-max-q-workstation", From: "gpu"}},
+				Rows:    []summary.Row{{Concurrency: 4, Cells: []summary.Cell{{Runs: 1, Attempted: 4, Completed: 4, Values: []summary.Value{value(9.5, false, nil), value(0, false, nil), value(1e9, false, nil)}}}}},
+			},
+		},
+		Notes:   []string{"Some artifacts name no tier: their column is the gpu."},
+		LeftOut: []summary.LeftOut{{Path: "x.json", Why: "not JSON\nat all \x1b[31m"}},
+		Cells: summary.Coverage{Planned: 4, States: map[artifact.State]int{artifact.StateDone: 3, artifact.StateFailed: 1},
+			Gaps: []summary.Gap{{Cell: "vllm.h200.ctx8192.c64", State: artifact.StateFailed, Reason: "6 of 256 requests failed"}}},
+	}
+}
+
+func rendered(t *testing.T, s *summary.Summary, width int, markdown bool) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Summary(&b, s, width, markdown); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestSummaryTables(t *testing.T) {
+	golden(t, "summary.txt", []byte(rendered(t, sample(), 120, false)))
+	golden(t, "summary-narrow.txt", []byte(rendered(t, sample(), 60, false)))
+	golden(t, "summary.md", []byte(rendered(t, sample(), 120, true)))
+	var b bytes.Buffer
+	if err := SummaryCSV(&b, sample()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "summary.csv", b.Bytes())
+	b.Reset()
+	if err := SummaryJSON(&b, sample()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "summary.json", b.Bytes())
+}
+
+// tableLines are the lines of tables, without titles and notes.
+func tableLines(text string) [][]string {
+	var tables [][]string
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, "──") {
+			start := i
+			for start > 0 && strings.HasPrefix(lines[start-1], " ") {
+				start--
+			}
+			end := i + 1
+			for end < len(lines) && strings.HasPrefix(lines[end], " ") {
+				end++
+			}
+			tables = append(tables, lines[start:end])
+		}
+	}
+	return tables
+}
+
+func TestTablesFitAndAlign(t *testing.T) {
+	for _, width := range []int{60, 80, 100, 120, 200} {
+		for i, table := range tableLines(rendered(t, sample(), width, false)) {
+			for _, l := range table {
+				if columns(l) != columns(table[0]) {
+					t.Errorf("width %d, table %d: %q is %d wide, its header %d", width, i, l, columns(l), columns(table[0]))
+				}
+				if width >= 80 && columns(l) > width {
+					t.Errorf("width %d, table %d: a line of %d: %q", width, i, columns(l), l)
+				}
+			}
+		}
+	}
+}
+
+func TestOutputIsTheSameEveryTime(t *testing.T) {
+	want := rendered(t, sample(), 100, false)
+	for range 50 {
+		if rendered(t, sample(), 100, false) != want {
+			t.Fatal("another table of the same summary")
+		}
+	}
+}
+
+// Foreign text stays text: no column is added, no escape reaches a terminal.
+func TestForeignTextStaysInItsCell(t *testing.T) {
+	md := rendered(t, sample(), 120, true)
+	if !strings.Contains(md, `模型|8B`) {
+		t.Error("a title may hold a bar")
+	}
+	s := sample()
+	s.Sections[0].Columns[0].Name = "a|b<br>\nc\x1b[31m"
+	md = rendered(t, s, 120, true)
+	for _, l := range strings.Split(md, "\n") {
+		if !strings.HasPrefix(l, "|") {
+			continue
+		}
+		bars := strings.Count(l, "|") - strings.Count(l, `\|`)
+		if strings.Contains(l, "h200") || strings.Contains(l, "a\\|b") {
+			if strings.Contains(l, "<br>c") || strings.Contains(l, "\x1b") || bars < 3 {
+				t.Errorf("%q", l)
+			}
+		}
+	}
+	if text := rendered(t, s, 120, false); strings.Contains(text, "\x1b") {
+		t.Error("an escape sequence reaches the terminal")
+	}
+	if got := cell("x|y\nz<b>", true); got != `x\|y<br>z&lt;b>` {
+		t.Errorf("%q", got)
+	}
+}
+
+// The formats tell the same: csv and json hold the exact figures that the
+// table shortens.
+func TestFormatsAgree(t *testing.T) {
+	s := sample()
+	var b bytes.Buffer
+	if err := SummaryCSV(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct{ Sections []summary.Section }
+	b.Reset()
+	if err := SummaryJSON(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	text, md := rendered(t, s, 200, false), rendered(t, s, 200, true)
+	line := 1
+	for _, section := range doc.Sections {
+		for _, row := range section.Rows {
+			for _, c := range row.Cells {
+				if c.Runs == 0 {
+					continue
+				}
+				record := rows[line]
+				line++
+				for i, v := range c.Values {
+					field := record[10+4*i]
+					if v.Value == nil {
+						if field != "" || record[10+4*i+3] == "" {
+							t.Errorf("csv has %q for a figure that is not there, note %q", field, record[10+4*i+3])
+						}
+						continue
+					}
+					if got, err := strconv.ParseFloat(field, 64); err != nil || got != *v.Value {
+						t.Errorf("csv has %s, json %v", field, *v.Value)
+					}
+					if !strings.Contains(text, human(*v.Value)) || !strings.Contains(md, human(*v.Value)) {
+						t.Errorf("a table lacks %s", human(*v.Value))
+					}
+				}
+			}
+		}
+	}
+	if line != len(rows) {
+		t.Errorf("csv has %d rows, json %d", len(rows), line)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 1: "1.00", 12.345: "12.35", 123.45: "123.5", 1234.5: "1234", 0.5: "0.5000", 0.00012: "0.00012", -123.45: "-123.5"} {
+		if got := human(v); got != want {
+			t.Errorf("human(%v) = %s, want %s", v, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1 000", 1234567: "1 234 567", -1234: "-1 234", 100000: "100 000", math.MaxInt64: "9 223 372 036 854 775 807"} {
+		if got := count(n); got != want {
+			t.Errorf("count(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestShortenKeepsBothEnds(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		limit int
+		want  string
+	}{{"short", 10, "short"}, {"deepseek-v4-flash-nvfp4", 12, "deepse…nvfp4"}, {"模型模型模型", 7, "模型…型"}, {"abc", 1, "…"}} {
+		if got := shorten(c.in, c.limit); got != c.want || columns(got) > c.limit {
+			t.Errorf("shorten(%q, %d) = %q", c.in, c.limit, got)
+		}
+	}
+}
+
+func TestWidthAndColor(t *testing.T) {
+	env := func(pairs ...string) func(string) string {
+		m := map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			m[pairs[i]] = pairs[i+1]
+		}
+		return func(name string) string { return m[name] }
+	}
+	var b bytes.Buffer
+	if Width(&b, env()) != fallbackWidth || Width(&b, env("COLUMNS", "77")) != 77 || Width(&b, env("COLUMNS", "x")) != fallbackWidth {
+		t.Error("the width is COLUMNS, else the terminal's, else a fixed one")
+	}
+	if Color(&b, env()) || live(&b, env()) {
+		t.Error("a buffer is no terminal")
+	}
+}
+
+func TestVerifyText(t *testing.T) {
+	var b bytes.Buffer
+	Verify(&b, []artifact.Report{
+		{Path: "a.json", Kind: artifact.KindBenchmark, Generation: "G6", Checks: []artifact.Check{{What: "counts", Count: 3}}},
+		{Path: "b.json", Kind: artifact.KindBenchmark, Generation: "G2", Limitations: []string{"no line end"}},
+		{Path: "c.json", Kind: artifact.KindOther, Why: "an aggregate"},
+		{Path: "d.json", Kind: artifact.KindManifest, Faults: []string{"1", "2", "3", "4", "5", "6", "7"}},
+	})
+	want := `a.json: accepted (G6)
+  checked 3 counts
+b.json: accepted with limitations (G2): no line end
+c.json: not an artifact: an aggregate
+d.json: refused: 1; 2; 3; 4; 5; and 2 more
+2 artifacts, 1 manifest: 1 accepted, 1 accepted with limitations, 1 refused, 1 not an artifact.
+`
+	if b.String() != want {
+		t.Errorf("%s", b.String())
+	}
+	b.Reset()
+	many := make([]artifact.Report, 7)
+	for i := range many {
+		many[i] = artifact.Report{Path: fmt.Sprint(i), Kind: artifact.KindBenchmark, Checks: []artifact.Check{{What: "counts", Count: 300}}}
+	}
+	Verify(&b, many)
+	if !strings.Contains(b.String(), "Checked 2 100 counts.") {
+		t.Errorf("%s", b.String())
+	}
+}
