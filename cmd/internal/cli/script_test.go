@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    exits,
 			"holds":    holds,
+			"signal":   signalled,
 			"engine":   startEngine,
 			"answer":   startAnswer,
 			"deadport": deadPort,
@@ -96,6 +97,54 @@ func holds(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if found == neg {
 		ts.Fatalf("%s: holds %q is %v", args[0], args[1], found)
+	}
+}
+
+// signal CODE SERVER REQUESTS TIMES ARGS...: run anvilsweep, send Ctrl-C so many
+// times once the server has seen the requests, and hold the exit code. Streams
+// go to the files out.txt and err.txt.
+func signalled(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 5 {
+		ts.Fatalf("usage: signal CODE SERVER REQUESTS TIMES ARGS...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	times, err := strconv.Atoi(args[3])
+	ts.Check(err)
+	var program string
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if path := filepath.Join(dir, "anvilsweep"); program == "" {
+			if _, err := os.Stat(path); err == nil {
+				program = path
+			}
+		}
+	}
+	cmd := exec.Command(program, args[4:]...)
+	cmd.Dir = ts.Getenv("WORK")
+	cmd.Env = append(os.Environ(), "COLUMNS=120", "PATH="+ts.Getenv("PATH"))
+	out, err := os.Create(ts.MkAbs("out.txt"))
+	ts.Check(err)
+	errs, err := os.Create(ts.MkAbs("err.txt"))
+	ts.Check(err)
+	cmd.Stdout, cmd.Stderr = out, errs
+	ts.Check(cmd.Start())
+	waitRequests(ts, false, args[1:3])
+	for range times {
+		ts.Check(cmd.Process.Signal(os.Interrupt))
+		time.Sleep(100 * time.Millisecond)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err = <-ended:
+	case <-time.After(time.Minute):
+		ts.Check(cmd.Process.Kill())
+		ts.Fatalf("the program did not end after %d signals", times)
+	}
+	ts.Check(errors.Join(out.Close(), errs.Close()))
+	var exit *exec.ExitError
+	if code := cmd.ProcessState.ExitCode(); code != want {
+		ts.Fatalf("exit code %d, want %d: %v %v\n%s", code, want, err, errors.As(err, &exit), ts.ReadFile("err.txt"))
 	}
 }
 

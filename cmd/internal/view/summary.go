@@ -476,12 +476,28 @@ func (p *page) gaps() {
 		return
 	}
 	p.say(fmt.Sprintf("%d of %d planned cells are done; the others:", c.States[artifact.StateDone], c.Planned))
-	const shown = 20
-	for i, g := range c.Gaps {
-		if i == shown {
-			p.say(fmt.Sprintf("  and %d more (--format json lists all)", len(c.Gaps)-shown))
-			break
+	// Cells that share a reason share a line.
+	const named = 3
+	type why struct {
+		state  artifact.State
+		reason string
+	}
+	var order []why
+	cells := map[why][]string{}
+	for _, g := range c.Gaps {
+		w := why{g.State, g.Reason}
+		if cells[w] == nil {
+			order = append(order, w)
 		}
-		p.say(line(fmt.Sprintf("  %s: %s: %s", g.Cell, g.State, g.Reason)))
+		cells[w] = append(cells[w], g.Cell)
+	}
+	for _, w := range order {
+		text := fmt.Sprintf("  %d %s: %s: ", len(cells[w]), w.state, w.reason)
+		if n := len(cells[w]); n > named {
+			text += fmt.Sprintf("%s and %d more", strings.Join(cells[w][:named], ", "), n-named)
+		} else {
+			text += strings.Join(cells[w], ", ")
+		}
+		p.say(line(text))
 	}
 }
