@@ -40,11 +40,8 @@ func parseValue(d *json.Decoder, depth int) (any, error) {
 		return nil, fmt.Errorf("it is nested more than %d levels deep", maxDepth)
 	}
 	token, err := d.Token()
-	if err == io.EOF {
-		return nil, errors.New("it ends in the middle")
-	}
 	if err != nil {
-		return nil, err
+		return nil, ended(err)
 	}
 	switch t := token.(type) {
 	case json.Number:
@@ -93,7 +90,7 @@ func parseObject(d *json.Decoder, depth int) (any, error) {
 }
 
 func ended(err error) error {
-	if err == io.EOF {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return errors.New("it ends in the middle")
 	}
 	return err

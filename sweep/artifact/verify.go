@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +50,7 @@ func Verify(d *Document) Report {
 		verifyManifest(d, &r)
 	case KindBenchmark:
 		v := &verifier{d: d, w: d.wire, r: &r}
+		v.keys()
 		v.counts()
 		v.rows()
 		v.metrics()
@@ -89,6 +91,26 @@ func (v *verifier) hold(ok bool, format string, args ...any) int {
 	}
 	return 1
 }
+
+// keys holds that the newest generation has all its keys, and ours those that
+// we add.
+func (v *verifier) keys() {
+	if v.d.Generation != "G6" {
+		return
+	}
+	n := 0
+	for _, m := range structMembers(reflect.ValueOf(Artifact{})) {
+		if v.d.Sweep == nil && slices.Contains(added, m.name) {
+			continue
+		}
+		_, there := v.d.tree[m.name]
+		n += v.hold(there, "it lacks the key %s", m.name)
+	}
+	v.checked("keys", n)
+}
+
+// added are our keys beside the format's.
+var added = []string{"prompt_set_id", "cache_policy", "sweep"}
 
 func (v *verifier) counts() {
 	w, n := v.w, 0
