@@ -22,6 +22,7 @@ type Lane struct {
 	reader *bufio.Reader
 	writer *bufio.Writer
 	stream net.Conn // conn, or TLS over it
+	buffer []byte   // of the body, while it is read
 }
 
 const (
@@ -165,11 +166,13 @@ func (l *Lane) end(o *Observation) { o.End = l.conn.last.Sub(o.Start) }
 // receive reads the event stream and closes the observation.
 func (l *Lane) receive(ctx context.Context, body io.Reader, o *Observation) (clean bool) {
 	s := newStream(l.client, o)
-	buffer := make([]byte, readBuffer)
+	if l.buffer == nil {
+		l.buffer = make([]byte, readBuffer)
+	}
 	for !s.ended {
-		n, err := body.Read(buffer)
+		n, err := body.Read(l.buffer)
 		if n > 0 {
-			s.feed(buffer[:n], l.conn.last.Sub(o.Start))
+			s.feed(l.buffer[:n], l.conn.last.Sub(o.Start))
 		}
 		switch {
 		case s.ended || err == nil:

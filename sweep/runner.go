@@ -86,7 +86,7 @@ func (r *Runner) Open() (err error) {
 func (r *Runner) Run(admit, flight context.Context) (report Report, err error) {
 	report.Cells, report.States = r.Plan.Cells(), map[artifact.State]int{}
 	open := &endpoints{open: map[string]*endpoint{}, getenv: r.Getenv}
-	defer func() { err = errors.Join(err, open.close()) }()
+	defer func() { err = errors.Join(err, open.close(), r.store.Close()) }()
 
 	number := 0
 	for i := range r.Plan.Sweeps {

@@ -561,6 +561,71 @@ func TestFoldersThatCannotBeUsed(t *testing.T) {
 	}
 }
 
+func TestTwoRunsInOneFolder(t *testing.T) {
+	e := sim(t, "instant", nil)
+	dir := t.TempDir()
+	first, second := runner(t, dir, atAddress(e.BaseURL(), "")), runner(t, dir, atAddress(e.BaseURL(), ""))
+	if err := first.Open(); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Open(); err == nil || !strings.Contains(err.Error(), "another run") {
+		t.Errorf("%v", err)
+	}
+	if _, err := first.Run(context.Background(), context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if report := run(t, second); report.Kept != 2 {
+		t.Errorf("%+v", report)
+	}
+}
+
+func TestLeftoversOfAKilledRunAreSweptUp(t *testing.T) {
+	e := sim(t, "instant", nil)
+	dir := t.TempDir()
+	left := filepath.Join(dir, "cells", "s", ".x.json.123.tmp")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(left), 0o755), os.WriteFile(left, []byte("{"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	run(t, runner(t, dir, atAddress(e.BaseURL(), "")))
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A run that was killed between an artifact and its manifest: the artifact is
+// taken in, not measured again.
+func TestAnArtifactWithoutItsManifestIsAdopted(t *testing.T) {
+	var seen atomic.Int64
+	e := sim(t, "instant", func(int, string) string { seen.Add(1); return "" })
+	dir := t.TempDir()
+	text := atAddress(e.BaseURL(), "")
+	run(t, runner(t, dir, text))
+	for _, lost := range []string{"one cell", "everything"} {
+		path := filepath.Join(dir, artifact.ManifestName)
+		manifest, _ := read(t, dir)
+		if lost == "one cell" {
+			manifest.Cells[1].Artifacts, manifest.Cells[1].State = nil, artifact.StateNotRun
+			data, err := artifact.Encode(manifest)
+			if err := errors.Join(err, os.WriteFile(path, data, 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if report := run(t, runner(t, dir, text)); report.Kept != 2 || seen.Load() != 12 {
+			t.Errorf("%s: %+v, %d requests", lost, report, seen.Load())
+		}
+	}
+	other := strings.Replace(text, "words = 4", "words = 6", 1)
+	if err := os.Remove(filepath.Join(dir, artifact.ManifestName)); err != nil {
+		t.Fatal(err)
+	}
+	run(t, runner(t, dir, other))
+	if manifest, _ := read(t, dir); len(manifest.Cells) != 4 || !manifest.Cells[2].Stale || len(manifest.Cells[2].Artifacts) != 1 {
+		t.Errorf("%+v", manifest.Cells)
+	}
+}
+
 func TestTheObserverIsToldEverything(t *testing.T) {
 	e := sim(t, "instant", nil)
 	r := runner(t, t.TempDir(), atAddress(e.BaseURL(), ""))

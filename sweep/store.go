@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +28,7 @@ type Store struct {
 	manifest artifact.Manifest
 	at       map[string]int // sweep/digest -> index in manifest.Cells
 	names    map[string]bool
+	unlock   func() error
 }
 
 // OpenStore makes or reopens the results folder, checks that it can be
@@ -41,16 +44,40 @@ func OpenStore(dir string, plan *Plan, version string) (*Store, error) {
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		return nil, fmt.Errorf("output folder: %w", err)
 	}
-	s := &Store{dir: dir, at: map[string]int{}, names: map[string]bool{}}
 	earlier, err := readManifest(filepath.Join(dir, artifact.ManifestName))
 	if err != nil {
 		return nil, err
 	}
-	s.merge(earlier, plan, version)
-	if err := s.copySources(plan.Recipe); err != nil {
+	s := &Store{dir: dir, at: map[string]int{}, names: map[string]bool{}}
+	if s.unlock, err = lockFolder(filepath.Join(dir, lockName)); err != nil {
 		return nil, err
 	}
-	return s, s.save()
+	s.merge(earlier, plan, version)
+	if err := errors.Join(s.sweepUp(), s.adopt(), s.copySources(plan.Recipe), s.save()); err != nil {
+		return nil, errors.Join(err, s.unlock())
+	}
+	return s, nil
+}
+
+// lockName is the file that keeps two runs out of one folder. The lock is the
+// process's own and goes with it, so it is never stale.
+const lockName = ".lock"
+
+// Close lets the next run in.
+func (s *Store) Close() error { return s.unlock() }
+
+// sweepUp removes the temporary files of a run that was killed: nothing names
+// them, and no other run is in the folder.
+func (s *Store) sweepUp() error {
+	return filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := entry.Name(); entry.Type().IsRegular() && strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp") {
+			return os.Remove(path)
+		}
+		return nil
+	})
 }
 
 // readManifest returns nil where there is no manifest yet, and refuses a file
@@ -121,6 +148,56 @@ func (s *Store) addSweep(sweep *PlannedSweep, before map[string]artifact.Manifes
 			Sweep: sweep.Name, Axes: Axes(e.Point), Repeat: e.Point.Repeat, Reason: e.Reason,
 		})
 	}
+}
+
+// adopt takes in artifacts that the manifest does not name: a run that was
+// killed wrote them and did not come to naming them.
+func (s *Store) adopt() error {
+	cells := filepath.Join(s.dir, "cells")
+	if _, err := os.Stat(cells); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	docs, err := artifact.Collect([]string{cells})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(docs, func(a, b *artifact.Document) int { return a.Started.Compare(b.Started) }) // the last attempt counts
+	for _, d := range docs {
+		rel, err := filepath.Rel(s.dir, d.Path)
+		if err != nil || s.names[filepath.ToSlash(rel)] || d.Sweep == nil {
+			continue
+		}
+		at, planned := s.at[key(d.Sweep.Name, d.Sweep.CellDigest)]
+		if !planned {
+			s.add(artifact.ManifestCell{
+				ID: d.Sweep.CellID, Digest: d.Sweep.CellDigest, Sweep: d.Sweep.Name, Axes: d.Sweep.Axes,
+				Repeat: d.Sweep.Repeat, Requests: d.Requests, Stale: true,
+			})
+			at = len(s.manifest.Cells) - 1
+		}
+		file := artifact.ManifestFile{Path: filepath.ToSlash(rel), SHA256: d.SHA256, Bytes: d.Bytes, State: stateOf(d)}
+		cell := &s.manifest.Cells[at]
+		cell.State, cell.Reason = file.State, ""
+		if file.State != artifact.StateDone {
+			cell.Reason = fmt.Sprintf("%d of %d requests failed; found after a run that was killed", d.Failed, d.Requests)
+		}
+		cell.Artifacts = append(cell.Artifacts, file)
+		s.names[file.Path] = true
+	}
+	return nil
+}
+
+// stateOf is what an artifact alone says of its cell.
+func stateOf(d *artifact.Document) artifact.State {
+	switch {
+	case d.Sweep.State == "interrupted":
+		return artifact.StateInterrupted
+	case d.Failed == 0:
+		return artifact.StateDone
+	case d.Completed == 0:
+		return artifact.StateFailed
+	}
+	return artifact.StateDegraded
 }
 
 func (s *Store) add(cell artifact.ManifestCell) {

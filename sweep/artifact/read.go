@@ -289,7 +289,9 @@ func (d *Document) readArtifact() {
 	if s := w.Sampling; s != nil {
 		d.Temperature, d.TopP = s.Temperature.Effective, s.TopP.Effective
 	}
-	if t, err := time.Parse(time.RFC3339, text(w.StartedAt)); err == nil {
+	if w.StartedAtUnixNS != nil {
+		d.Started = time.Unix(0, *w.StartedAtUnixNS).UTC()
+	} else if t, err := time.Parse(time.RFC3339, text(w.StartedAt)); err == nil {
 		d.Started = t
 	}
 	d.limit()

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"math/rand"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -54,6 +55,7 @@ func TestScripts(t *testing.T) {
 			"exits":    exits,
 			"holds":    holds,
 			"signal":   signalled,
+			"killed":   killed,
 			"engine":   startEngine,
 			"answer":   startAnswer,
 			"deadport": deadPort,
@@ -111,15 +113,7 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	times, err := strconv.Atoi(args[3])
 	ts.Check(err)
-	var program string
-	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
-		if path := filepath.Join(dir, "anvilsweep"); program == "" {
-			if _, err := os.Stat(path); err == nil {
-				program = path
-			}
-		}
-	}
-	cmd := exec.Command(program, args[4:]...)
+	cmd := exec.Command(program(ts), args[4:]...)
 	cmd.Dir = ts.Getenv("WORK")
 	cmd.Env = append(os.Environ(), "COLUMNS=120", "PATH="+ts.Getenv("PATH"))
 	out, err := os.Create(ts.MkAbs("out.txt"))
@@ -236,6 +230,37 @@ func deadPort(ts *testscript.TestScript, neg bool, args []string) {
 	url := "http://" + l.Addr().String() + "/v1"
 	ts.Check(l.Close())
 	ts.Setenv(args[0], url)
+	ts.Setenv(args[0]+"_ADDRESS", l.Addr().String())
+}
+
+// program is the path of the binary under test.
+func program(ts *testscript.TestScript) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		path := filepath.Join(dir, "anvilsweep")
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	ts.Fatalf("anvilsweep is not on the script's path")
+	return ""
+}
+
+// killed TIMES ARGS...: run anvilsweep and kill it with SIGKILL at a random
+// moment, so many times.
+func killed(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: killed TIMES ARGS...")
+	}
+	times, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	for range times {
+		cmd := exec.Command(program(ts), args[1:]...)
+		cmd.Dir = ts.Getenv("WORK")
+		ts.Check(cmd.Start())
+		time.Sleep(time.Duration(5+rand.Intn(120)) * time.Millisecond)
+		ts.Check(cmd.Process.Kill())
+		_ = cmd.Wait() // it was killed, or had ended
+	}
 }
 
 // requests NAME N: wait until the server has seen at least N chat requests.
