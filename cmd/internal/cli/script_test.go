@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"flag"
 	"math/rand"
 	"net"
 	"net/http"
@@ -22,6 +23,8 @@ import (
 
 	"anvilsweep/client/simengine"
 )
+
+var update = flag.Bool("update", false, "rewrite the golden files inside the scripts")
 
 // The scripts run the real binary as real processes: exit codes, streams,
 // files and signals are what a user would get.
@@ -44,8 +47,17 @@ func TestScripts(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
+		// A script's own golden files: cmp stdout want.txt.
+		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("EXAMPLES", filepath.Join(repository, "examples", "recipes"))
+			// A repository of the script's own, so that paths are the same everywhere.
+			if err := os.CopyFS(filepath.Join(e.WorkDir, "examples"), os.DirFS(filepath.Join(repository, "examples"))); err != nil {
+				return err
+			}
+			if err := os.Mkdir(filepath.Join(e.WorkDir, ".git"), 0o755); err != nil {
+				return err
+			}
+			e.Setenv("EXAMPLES", "examples/recipes")
 			e.Setenv("COLUMNS", "120")
 			e.Values["servers"] = &servers{byName: map[string]*server{}}
 			e.Defer(e.Values["servers"].(*servers).close)

@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
+
+	"anvilsweep/cmd/internal/view"
 )
 
 func newValidate(env Env) *cobra.Command {
@@ -21,7 +21,7 @@ with their places. Exit code 2 when there is one.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(env.Stdout, "Valid: %d sweeps, %d cells.\n", len(plan.Sweeps), plan.Cells())
+			view.Valid(env.Stdout, plan)
 			return nil
 		},
 	}

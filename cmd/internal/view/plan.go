@@ -34,6 +34,11 @@ func Plan(w io.Writer, getenv func(string) string, plan *sweep.Plan) error {
 	return nil
 }
 
+// Valid says what a recipe without faults holds.
+func Valid(w io.Writer, plan *sweep.Plan) {
+	fmt.Fprintf(w, "Valid: %s, %s.\n", plural(len(plan.Sweeps), "sweep"), plural(plan.Cells(), "cell"))
+}
+
 func planned(w io.Writer, s *sweep.PlannedSweep) error {
 	fmt.Fprintf(w, "Sweep %s  %s\n", s.Name, line(s.SourceRecipe))
 	if s.Description != "" {
@@ -43,6 +48,9 @@ func planned(w io.Writer, s *sweep.PlannedSweep) error {
 	var last []string
 	for i := range s.Cells {
 		c := &s.Cells[i]
+		if c.Point.Concurrency.Warmup > 0 {
+			g.header[len(g.header)-1] = "concurrency:requests+warm-up"
+		}
 		axes := sweep.Axes(c.Point)
 		row := []string{axes["model"], axes["engine"], axes["tier"], axes["context"], c.Point.Context.Cache, axes["output"], fmt.Sprint(c.Point.Repeat)}
 		rung := fmt.Sprintf("%d:%d", c.Point.Concurrency.Value, c.Requests)
