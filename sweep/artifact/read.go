@@ -341,14 +341,6 @@ func (d *Document) limit() {
 			say("claims a throughput though %d requests failed; it is withheld", d.Failed)
 		}
 	}
-	same, sameButEnd := canonical(d.data, d.tree)
-	switch {
-	case same:
-	case sameButEnd:
-		say("no line end at the end of the file")
-	default:
-		say("its layout is not the format's canonical one")
-	}
 }
 
 func (d *Document) withholdsThroughput() bool {
