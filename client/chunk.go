@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strconv"
 )
 
@@ -101,13 +102,16 @@ func (c *chunk) failed() string {
 	return ""
 }
 
-// decode reads one event's JSON.
-func decode(data []byte) (*chunk, error) {
-	var c chunk
-	if err := json.Unmarshal(data, &c); err != nil {
-		return nil, err
+// decode reads one event's JSON. Fields of another type than they should have
+// are left out, and odd says so: they must not lose the rest of the chunk.
+func decode(data []byte) (c *chunk, odd bool, err error) {
+	c = new(chunk)
+	err = json.Unmarshal(data, c)
+	var field *json.UnmarshalTypeError
+	if errors.As(err, &field) {
+		return c, true, nil
 	}
-	return &c, nil
+	return c, false, err
 }
 
 // terminal is the event that ends a stream.

@@ -1,12 +1,13 @@
 package client
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Config says where an endpoint is and how long it may take.
@@ -21,7 +22,7 @@ type Config struct {
 // Timeout bounds the phases of one request. Zero means no limit.
 type Timeout struct {
 	Connect   time.Duration // until the connection is open
-	FirstByte time.Duration // from the request written to the first byte of the response
+	FirstByte time.Duration // from the request written until the response's header is whole
 	Idle      time.Duration // between two reads of the response
 	Total     time.Duration // the whole request, connecting left out
 }
@@ -37,21 +38,25 @@ type Client struct {
 	address string // host:port to dial
 	name    string // host, for TLS
 	path    string // of the base URL, without a trailing slash
-	secrets *strings.Replacer
+	secret  secret
 }
 
-// New takes the configuration apart; nothing is sent.
+// New takes the configuration apart; nothing is sent. Errors name the setting
+// and hold neither the key nor a password.
 func New(cfg Config) (*Client, error) {
-	u, err := url.Parse(cfg.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("base_url %q is not an absolute http or https URL", cfg.BaseURL)
+	u, err := endpoint(cfg.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if strings.ContainsFunc(cfg.APIKey, unicode.IsControl) {
+		return nil, errors.New("api_key holds a line break or another control character")
 	}
 	if cfg.MaxEventBytes == 0 {
 		cfg.MaxEventBytes = DefaultMaxEventBytes
 	}
 	c := &Client{
 		cfg: cfg, tls: u.Scheme == "https", host: u.Host, name: u.Hostname(),
-		path: strings.TrimRight(u.EscapedPath(), "/"), secrets: scrubber(cfg.APIKey),
+		path: strings.TrimRight(u.EscapedPath(), "/"), secret: newSecret(cfg.APIKey),
 	}
 	port := u.Port()
 	if port == "" {
@@ -61,22 +66,27 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
+// endpoint reads a base URL. What a request could not carry is refused rather
+// than dropped.
+func endpoint(base string) (*url.URL, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		var at *url.Error // it repeats the URL, and with it a password
+		if errors.As(err, &at) {
+			err = at.Err
+		}
+		return nil, fmt.Errorf("base_url is not a URL: %w", err)
+	}
+	switch {
+	case u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("base_url %q is not an absolute http or https URL", u.Redacted())
+	case u.User != nil:
+		return nil, errors.New("base_url holds a user name or password; a key belongs in api_key")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, fmt.Errorf("base_url %q has a query or a fragment", u.Redacted())
+	}
+	return u, nil
+}
+
 // Lane opens one worker's lane. The connection is opened when it is needed.
 func (c *Client) Lane() *Lane { return &Lane{client: c} }
-
-// shortestSecret keeps a scrubber from taking single letters out of messages.
-const shortestSecret = 4
-
-// scrubber takes the key out of what a server sends back, in the spellings a
-// server may send it in.
-func scrubber(key string) *strings.Replacer {
-	if len(key) < shortestSecret {
-		return strings.NewReplacer()
-	}
-	spellings := []string{key, "[key]"}
-	if quoted, err := json.Marshal(key); err == nil {
-		spellings = append(spellings, strings.Trim(string(quoted), `"`), "[key]")
-	}
-	spellings = append(spellings, url.QueryEscape(key), "[key]", url.PathEscape(key), "[key]")
-	return strings.NewReplacer(spellings...)
-}

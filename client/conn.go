@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"io"
 	"net"
 	"os"
 	"sync/atomic"
@@ -14,8 +15,10 @@ type conn struct {
 	net.Conn
 	limits  Timeout
 	start   time.Time // of the request
-	written time.Time // when the request was out; zero while it is written
+	written time.Time // when the request was out
+	heading bool      // the response's header is awaited
 	last    time.Time // when the last read returned
+	arrived time.Time // when the last read that brought bytes returned
 	read    int64     // bytes since start
 	fired   Kind      // the limit that ended a read or write
 	aborted atomic.Bool
@@ -23,23 +26,46 @@ type conn struct {
 
 // begin starts a request's clock. It is the last thing before the request is
 // written.
-func (c *conn) begin() {
-	c.written, c.read, c.fired = time.Time{}, 0, ""
+func (c *conn) begin(limits Timeout) {
+	c.limits, c.heading, c.read, c.fired = limits, false, 0, ""
 	c.start = time.Now()
-	c.last = c.start
+	c.last, c.arrived = c.start, c.start
 }
+
+// sent says that the request is out and a response is due.
+func (c *conn) sent() {
+	c.written = time.Now()
+	c.heading = true
+}
+
+// within leaves the phases behind: whatever is still read ends in this time,
+// and never after the total limit.
+func (c *conn) within(length time.Duration) {
+	length += time.Since(c.start)
+	if total := c.limits.Total; total > 0 {
+		length = min(length, total)
+	}
+	c.limits = Timeout{Total: length}
+}
+
+// rest takes the limits off a connection that waits for its next request. A
+// limit that runs out in between would make it look closed.
+func (c *conn) rest() error { return c.SetDeadline(time.Time{}) }
 
 // Read waits for bytes until the nearest limit and notes when they came.
 func (c *conn) Read(p []byte) (int, error) {
-	deadline, kind := c.deadline()
-	if err := c.SetReadDeadline(deadline); err != nil {
+	at := c.readLimit()
+	if err := c.SetReadDeadline(at.time); err != nil {
 		return 0, err
 	}
 	n, err := c.Conn.Read(p)
 	c.last = time.Now()
+	if n > 0 {
+		c.arrived = c.last
+	}
 	c.read += int64(n)
 	if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
-		c.fired = kind
+		c.fired = at.kind
 	}
 	return n, err
 }
@@ -47,40 +73,66 @@ func (c *conn) Read(p []byte) (int, error) {
 // Write sends bytes under the idle and total limits: a server that takes
 // nothing has stalled.
 func (c *conn) Write(p []byte) (int, error) {
-	deadline, kind := c.nearest(time.Now(), c.limits.Idle, KindTimeoutIdle)
-	if err := c.SetWriteDeadline(deadline); err != nil {
+	at := c.total().or(time.Now(), c.limits.Idle, KindTimeoutIdle)
+	if err := c.SetWriteDeadline(at.time); err != nil {
 		return 0, err
 	}
 	n, err := c.Conn.Write(p)
 	if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
-		c.fired = kind
+		c.fired = at.kind
 	}
 	return n, err
 }
 
-func (c *conn) deadline() (time.Time, Kind) {
-	if c.read == 0 && !c.written.IsZero() {
-		return c.nearest(c.written, c.limits.FirstByte, KindTimeoutFirstByte)
-	}
-	return c.nearest(c.last, c.limits.Idle, KindTimeoutIdle)
-}
-
-// nearest is the earlier of a phase's limit and the total one.
-func (c *conn) nearest(from time.Time, limit time.Duration, kind Kind) (time.Time, Kind) {
-	var at time.Time
-	if limit > 0 {
-		at = from.Add(limit)
-	}
-	if c.limits.Total > 0 {
-		if total := c.start.Add(c.limits.Total); at.IsZero() || total.Before(at) {
-			return total, KindTimeoutTotal
+// readLimit is the nearest limit of a read. Silence before the first byte is
+// the engine at work and belongs to the first-byte limit alone; a header that
+// never ends must not outlive that limit either.
+func (c *conn) readLimit() limit {
+	at := c.total()
+	if c.heading {
+		at = at.or(c.written, c.limits.FirstByte, KindTimeoutFirstByte)
+		if c.read == 0 {
+			return at
 		}
 	}
-	return at, kind
+	return at.or(c.last, c.limits.Idle, KindTimeoutIdle)
+}
+
+func (c *conn) total() limit { return limit{}.or(c.start, c.limits.Total, KindTimeoutTotal) }
+
+// limit is a moment and what its passing is called; the zero value never
+// passes.
+type limit struct {
+	time time.Time
+	kind Kind
+}
+
+// or is the earlier of two limits; a length of zero is none.
+func (l limit) or(from time.Time, length time.Duration, kind Kind) limit {
+	if length <= 0 {
+		return l
+	}
+	if at := from.Add(length); l.time.IsZero() || at.Before(l.time) {
+		return limit{at, kind}
+	}
+	return l
 }
 
 // abort ends whatever the connection is doing, from another goroutine.
 func (c *conn) abort() {
 	c.aborted.Store(true)
 	_ = c.Conn.Close() // it is closed to be interrupted; there is nobody to tell
+}
+
+// source remembers why a connection has no more bytes. fasthttp wraps that
+// error in ways that hide whether the connection or its content broke.
+type source struct {
+	io.Reader
+	ended error
+}
+
+func (s *source) Read(p []byte) (n int, err error) {
+	n, err = s.Reader.Read(p)
+	s.ended = err
+	return n, err
 }

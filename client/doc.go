@@ -5,7 +5,8 @@
 // stream and returns an Observation: plain values, failures included. The
 // connection takes the monotonic clock right after each read returns, and that
 // is the time of every event in the bytes it read: parsing and scheduling come
-// after it and are not measured.
+// after it and are not measured. An HTTP chunk counts when the whole of it, its
+// line end included, has come.
 //
 // fasthttp writes the request and reads the response on a connection that the
 // lane opens, watches and closes itself. So nothing is pooled behind our back,

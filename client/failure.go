@@ -5,19 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net"
 	"os"
 	"strings"
-	"time"
 	"unicode/utf8"
+
+	"github.com/valyala/fasthttp"
 )
 
-// messageLimit is how long a failure's message may be; excerptLimit how much
-// of a server's own text goes into it.
 const (
-	messageLimit = 2048
-	excerptLimit = 512
+	messageLimit = 2048 // characters of a failure's message
+	excerptLimit = 512  // characters of a server's own text in it
+	excerptBytes = 4096 // from which the excerpt is made
 )
 
 var errConnectTimeout = errors.New("the connection did not open in time")
@@ -39,7 +40,7 @@ func (c *Client) fail(kind Kind, text string) *Failure {
 
 // clip scrubs, then shortens, so that no key survives in part.
 func (c *Client) clip(text string) string {
-	return shorten(c.secrets.Replace(text), messageLimit)
+	return shorten(c.secret.hide(text), messageLimit)
 }
 
 // shorten cuts at a character, not inside one.
@@ -48,6 +49,12 @@ func shorten(s string, limit int) string {
 		return s
 	}
 	return string([]rune(s)[:limit])
+}
+
+// excerpt shows how a body or a header begins, of which not all may be there.
+func (c *Client) excerpt(raw []byte) string {
+	text := c.secret.hideCut(string(raw[:min(len(raw), excerptBytes)]))
+	return shorten(strings.TrimSpace(strings.ToValidUTF8(text, "�")), excerptLimit)
 }
 
 func (c *Client) connectFailure(ctx context.Context, err error) *Failure {
@@ -70,20 +77,37 @@ func (c *Client) connectFailure(ctx context.Context, err error) *Failure {
 // transportFailure names an error on an open connection by the limit that
 // fired, by our own cancelling, or else as broken protocol.
 func (l *Lane) transportFailure(ctx context.Context, err error, doing string) *Failure {
-	c := l.client
-	limits := c.cfg.Timeout
-	took := func(limit time.Duration) string { return limit.String() }
+	c, limits := l.client, l.client.cfg.Timeout
 	switch {
 	case l.conn.aborted.Load() && ctx.Err() != nil:
 		return c.fail(KindCancelled, fmt.Sprintf("stopped while %s: %v", doing, context.Cause(ctx)))
+	case l.conn.fired == KindTimeoutFirstByte && l.conn.read == 0:
+		return c.fail(KindTimeoutFirstByte, fmt.Sprintf("no byte of a response within %s", limits.FirstByte))
 	case l.conn.fired == KindTimeoutFirstByte:
-		return c.fail(KindTimeoutFirstByte, fmt.Sprintf("no byte of a response within %s", took(limits.FirstByte)))
+		return c.fail(KindTimeoutFirstByte, fmt.Sprintf("a response began, but its header was not whole within %s", limits.FirstByte))
 	case l.conn.fired == KindTimeoutIdle:
-		return c.fail(KindTimeoutIdle, fmt.Sprintf("nothing moved for %s while %s", took(limits.Idle), doing))
+		return c.fail(KindTimeoutIdle, fmt.Sprintf("nothing moved for %s while %s", limits.Idle, doing))
 	case l.conn.fired == KindTimeoutTotal:
-		return c.fail(KindTimeoutTotal, fmt.Sprintf("the request took longer than %s, stopped while %s", took(limits.Total), doing))
+		return c.fail(KindTimeoutTotal, fmt.Sprintf("the request took longer than %s, stopped while %s", limits.Total, doing))
+	case errors.Is(l.source.ended, io.EOF):
+		return c.fail(KindProtocol, doing+": the server closed the connection")
+	case l.source.ended != nil:
+		return c.fail(KindProtocol, fmt.Sprintf("%s: %v", doing, l.source.ended))
+	case l.conn.heading:
+		return c.fail(KindProtocol, l.badHeader(err))
 	}
 	return c.fail(KindProtocol, fmt.Sprintf("%s: %v", doing, err))
+}
+
+// badHeader shows the header itself: fasthttp's error quotes it cut, and a cut
+// may leave half of a key.
+func (l *Lane) badHeader(err error) string {
+	var small *fasthttp.ErrSmallBuffer
+	if errors.As(err, &small) {
+		return fmt.Sprintf("the response's header is longer than %d bytes", readBuffer)
+	}
+	header, _ := l.reader.Peek(l.reader.Buffered()) // what is buffered can be peeked at
+	return "the response's header is not HTTP; it begins: " + l.client.excerpt(header)
 }
 
 // answered makes the failure of a whole answer that is not a stream: the
@@ -99,14 +123,18 @@ func (c *Client) answered(kind Kind, status int, contentType string, body []byte
 		text += ", a redirect, and redirects are not followed"
 	case kind == KindNotStreaming:
 		text += " with one JSON completion to a request for a stream"
+	case kind == KindEmptyStream:
+		text += " and not one byte after it"
+	case kind == KindNotEventStream && contentType == "":
+		text += " without a content type and without one event"
 	case kind == KindNotEventStream:
 		text += fmt.Sprintf(" with %q instead of an event stream", contentType)
 	}
-	if said == "" {
-		said = strings.ToValidUTF8(string(body[:min(len(body), excerptLimit)]), "�")
+	if said = shorten(c.secret.hide(strings.TrimSpace(said)), excerptLimit); said == "" {
+		said = c.excerpt(body)
 	}
-	if said = strings.TrimSpace(said); said != "" {
-		text += ": " + shorten(c.secrets.Replace(said), excerptLimit)
+	if said != "" {
+		text += ": " + said
 	}
 	f := c.fail(kind, text)
 	f.Status = status

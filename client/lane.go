@@ -5,8 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"time"
 
@@ -22,22 +20,17 @@ type Lane struct {
 	reader *bufio.Reader
 	writer *bufio.Writer
 	stream net.Conn // conn, or TLS over it
+	source source   // stream, as reader reads it
 	buffer []byte   // of the body, while it is read
 }
 
-const (
-	readBuffer = 32 << 10
-	// drainLimit and drainTime bound what is read after [DONE] so that the
-	// connection can be used again.
-	drainLimit = 64 << 10
-	drainTime  = 250 * time.Millisecond
-	errorLimit = 64 << 10 // of an error's body
-)
+const readBuffer = 32 << 10
 
 // Close closes the lane's connection.
 func (l *Lane) Close() {
 	if l.conn != nil {
-		_ = l.stream.Close() // nothing is in flight; there is nothing left to lose
+		// Without TLS's goodbye: it would wait for a server that takes nothing.
+		_ = l.raw.Close() // nothing is in flight; there is nothing left to lose
 		l.conn = nil
 	}
 }
@@ -61,21 +54,20 @@ func (l *Lane) connect(ctx context.Context) (took time.Duration, reused bool, er
 	if err != nil {
 		return time.Since(begin), false, &connectError{err: err, ctx: ctx}
 	}
-	timed := &conn{Conn: raw, limits: c.cfg.Timeout}
+	timed := &conn{Conn: raw}
 	var stream net.Conn = timed
 	if c.tls {
 		secure := tls.Client(timed, &tls.Config{ServerName: c.name, MinVersion: tls.VersionTLS12})
-		timed.begin()
 		if err := secure.HandshakeContext(ctx); err != nil {
 			return time.Since(begin), false, errors.Join(&connectError{err: err, ctx: ctx, tls: true}, raw.Close())
 		}
 		stream = secure
 	}
-	l.raw, l.conn, l.stream = raw, timed, stream
+	l.raw, l.conn, l.stream, l.source = raw, timed, stream, source{Reader: stream}
 	if l.reader == nil {
-		l.reader, l.writer = bufio.NewReaderSize(stream, readBuffer), bufio.NewWriter(stream)
+		l.reader, l.writer = bufio.NewReaderSize(&l.source, readBuffer), bufio.NewWriter(stream)
 	} else {
-		l.reader.Reset(stream)
+		l.reader.Reset(&l.source)
 		l.writer.Reset(stream)
 	}
 	return time.Since(begin), false, nil
@@ -110,123 +102,12 @@ func (l *Lane) Do(ctx context.Context, request *Request) Observation {
 
 	active := l.conn
 	stop := context.AfterFunc(ctx, active.abort)
-	active.begin()
+	active.begin(l.client.cfg.Timeout)
 	o.Start, o.Sent = active.start, int64(len(payload))
 	clean := l.exchange(ctx, req, resp, &o)
 	o.BytesRead = active.read
-	if !stop() || !clean || resp.ConnectionClose() {
+	if !stop() || !clean || active.rest() != nil {
 		l.Close()
 	}
 	return o
-}
-
-// exchange writes the request and reads the response into the observation. It
-// reports whether the connection can carry another request.
-func (l *Lane) exchange(ctx context.Context, req *fasthttp.Request, resp *fasthttp.Response, o *Observation) (clean bool) {
-	if err := l.send(req); err != nil {
-		l.end(o)
-		o.Failure = l.transportFailure(ctx, err, "sending the request")
-		if o.Reused && o.Failure.Kind == KindProtocol {
-			o.Failure.Kind = KindConnStale
-		}
-		return false
-	}
-	l.conn.written = time.Now()
-	if err := resp.ReadLimitBody(l.reader, 0); err != nil {
-		l.end(o)
-		o.Failure = l.transportFailure(ctx, err, "reading the response's header")
-		if o.Reused && o.Failure.Kind == KindProtocol && l.conn.read == 0 {
-			o.Failure.Kind = KindConnStale
-		}
-		return false
-	}
-	stream := resp.BodyStream()
-	defer func() {
-		if err := resp.CloseBodyStream(); err != nil {
-			clean = false
-		}
-	}()
-	if failure := l.refused(resp, stream); failure != nil {
-		l.end(o)
-		o.Failure = failure
-		return false
-	}
-	return l.receive(ctx, stream, o)
-}
-
-func (l *Lane) send(req *fasthttp.Request) error {
-	if err := req.Write(l.writer); err != nil {
-		return err
-	}
-	return l.writer.Flush()
-}
-
-func (l *Lane) end(o *Observation) { o.End = l.conn.last.Sub(o.Start) }
-
-// receive reads the event stream and closes the observation.
-func (l *Lane) receive(ctx context.Context, body io.Reader, o *Observation) (clean bool) {
-	s := newStream(l.client, o)
-	if l.buffer == nil {
-		l.buffer = make([]byte, readBuffer)
-	}
-	for !s.ended {
-		n, err := body.Read(l.buffer)
-		if n > 0 {
-			s.feed(l.buffer[:n], l.conn.last.Sub(o.Start))
-		}
-		switch {
-		case s.ended || err == nil:
-		case err == io.EOF:
-			l.end(o)
-			s.finish()
-			return o.Failure == nil
-		default:
-			s.flush()
-			l.end(o)
-			failure := l.transportFailure(ctx, err, "reading the stream")
-			if failure.Kind == KindProtocol && errors.Is(err, io.ErrUnexpectedEOF) {
-				failure.Kind = KindTruncated
-				failure.Message = "the connection closed in the middle of the stream"
-			}
-			o.Failure = failure
-			return false
-		}
-	}
-	s.finish()
-	return o.Failure == nil && l.drain(body)
-}
-
-// drain reads what follows [DONE], outside of every measurement, so that the
-// connection can be used again.
-func (l *Lane) drain(body io.Reader) bool {
-	l.conn.limits = Timeout{Total: time.Since(l.conn.start) + drainTime}
-	defer func() { l.conn.limits = l.client.cfg.Timeout }()
-	n, err := io.Copy(io.Discard, io.LimitReader(body, drainLimit))
-	return err == nil && n < drainLimit
-}
-
-// refused turns a response that is no event stream into its failure.
-func (l *Lane) refused(resp *fasthttp.Response, body io.Reader) *Failure {
-	kind := KindHTTPStatus
-	contentType := string(resp.Header.ContentType())
-	encoding := string(resp.Header.ContentEncoding())
-	status := resp.StatusCode()
-	switch {
-	case status != fasthttp.StatusOK:
-	case encoding != "" && encoding != "identity":
-		return l.client.fail(KindProtocol, fmt.Sprintf("the response is compressed (%s) though identity was asked for", encoding))
-	case isMedia(contentType, "application/json"):
-		kind = KindNotStreaming
-	case isMedia(contentType, "text/html"):
-		kind = KindNotEventStream
-	default:
-		return nil
-	}
-	text, err := io.ReadAll(io.LimitReader(body, errorLimit))
-	failure := l.client.answered(kind, status, contentType, text)
-	if err != nil {
-		failure.Message = l.client.clip(failure.Message + " (its body broke off: " + err.Error() + ")")
-	}
-	failure.RetryAfter = l.client.clip(string(resp.Header.Peek("Retry-After")))
-	return failure
 }

@@ -45,10 +45,18 @@ func TestAnswersThatAreNoStream(t *testing.T) {
 		{"429 with Retry-After", "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 4\r\n\r\nbusy", KindHTTPStatus, 429, "busy"},
 		{"500 with a huge body", fmt.Sprintf("HTTP/1.1 500 X\r\nContent-Length: %d\r\n\r\n%s", len(big), big), KindHTTPStatus, 500, "xxx"},
 		{"redirect", "HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", KindHTTPStatus, 302, "not followed"},
+		{"500 compressed", "HTTP/1.1 500 X\r\nContent-Encoding: br\r\nContent-Length: 2\r\n\r\n\x8b\x00", KindHTTPStatus, 500, "compressed with br"},
+		{"204 has no body", "HTTP/1.1 204 No Content\r\n\r\n", KindHTTPStatus, 204, "HTTP 204"},
+		{"empty JSON", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n", KindEmptyStream, 200, "not one byte"},
+		{"JSON error without a content type", "HTTP/1.1 200 OK\r\nContent-Length: 34\r\n\r\n" + `{"error":{"message":"overloaded"}}`, KindServerError, 200, "overloaded"},
+		{"text without a content type", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", KindNotEventStream, 200, "without a content type"},
+		{"an error body that breaks off", "HTTP/1.1 500 X\r\nContent-Length: 99\r\n\r\nhalf", KindHTTPStatus, 500, "broke off"},
+		{"a header that is too long", "HTTP/1.1 200 OK\r\nX: " + big, KindProtocol, 0, "longer than 32768"},
+		{"closed without an answer", "", KindProtocol, 0, "the server closed the connection"},
 		{"HTML", "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: 13\r\n\r\n<html>blocked", KindNotEventStream, 200, "blocked"},
 		{"a whole completion", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n" + `{"choices":[]}`, KindNotStreaming, 200, "completion"},
 		{"JSON error in a 200", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 34\r\n\r\n" + `{"error":{"message":"overloaded"}}`, KindServerError, 200, "overloaded"},
-		{"compressed", "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd", KindProtocol, 0, "gzip"},
+		{"compressed", "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd", KindProtocol, 200, "gzip"},
 		{"no HTTP at all", "SSH-2.0-OpenSSH\r\n\r\n", KindProtocol, 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -70,10 +78,15 @@ func TestAnswersThatAreNoStream(t *testing.T) {
 
 func TestBodiesThatBreakOff(t *testing.T) {
 	for name, answer := range map[string]string{
-		"chunked":         chunked + inChunk(d(`{"content":"a"}`)),
-		"in a chunk":      chunked + "ff\r\n" + d(`{"content":"a"}`),
-		"counted":         sseHead + "Content-Length: 9999\r\n\r\n" + d(`{"content":"a"}`),
-		"counted, cut in": sseHead + "Content-Length: 9999\r\n\r\ndata: {",
+		"chunked":                   chunked + inChunk(d(`{"content":"a"}`)),
+		"in a chunk":                chunked + "ff\r\n" + d(`{"content":"a"}`),
+		"before the end of a chunk": chunked + strings.TrimSuffix(inChunk(d(`{"content":"a"}`)), "\r\n"),
+		"in the end of a chunk":     chunked + strings.TrimSuffix(inChunk(d(`{"content":"a"}`)), "\n"),
+		"in a chunk's size":         chunked + inChunk(d(`{"content":"a"}`)) + "1",
+		"after a chunk's size":      chunked + inChunk(d(`{"content":"a"}`)) + "1f\r",
+		"in the last chunk":         chunked + inChunk(d(`{"content":"a"}`)) + "0\r\n",
+		"counted":                   sseHead + "Content-Length: 9999\r\n\r\n" + d(`{"content":"a"}`),
+		"counted, cut in":           sseHead + "Content-Length: 9999\r\n\r\ndata: {",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, "tcp", "127.0.0.1:0", func(_ *script, c net.Conn, _ int) bool {
@@ -101,8 +114,8 @@ func TestEndpointsThatAreNotThere(t *testing.T) {
 	plain := serve(t, "tcp", "127.0.0.1:0", whole(ok))
 	secure := strings.Replace(plain.url, "http:", "https:", 1)
 	mustBe(t, lane(t, Config{BaseURL: secure, Timeout: Timeout{Connect: soon, Idle: time.Second}}).Do(context.Background(), request), KindTLS)
-	for _, bad := range []string{"", "127.0.0.1:8000", "ftp://x/v1", "http://", "::"} {
-		if _, err := New(Config{BaseURL: bad}); err == nil || !strings.Contains(err.Error(), "base_url") {
+	for _, bad := range []string{"", "127.0.0.1:8000", "ftp://x/v1", "http://", "http://:80/v1", "::", "http://h/v1?a=b", "http://h/v1#a", "http://u:hush@h/v1", "ftp://u:hush@h/v1", "http://u:hush@h:port/v1"} {
+		if _, err := New(Config{BaseURL: bad}); err == nil || !strings.Contains(err.Error(), "base_url") || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -124,6 +137,8 @@ func TestLimitsOfEachPhase(t *testing.T) {
 		want    Kind
 	}{
 		{"no byte", hang(""), Timeout{FirstByte: limit, Idle: soon}, KindTimeoutFirstByte},
+		{"half a header and no idle limit", hang("HTTP/1.1 200 OK\r\nContent-"), Timeout{FirstByte: limit}, KindTimeoutFirstByte},
+		{"bare LF in the header and no idle limit", hang("HTTP/1.1 200 OK\nContent-Type: text/event-stream\n"), Timeout{FirstByte: limit}, KindTimeoutFirstByte},
 		{"half a header", hang("HTTP/1.1 200 OK\r\nContent-"), Timeout{FirstByte: soon, Idle: limit}, KindTimeoutIdle},
 		{"header lines end in bare LF and nothing follows", hang("HTTP/1.1 200 OK\nContent-Type: text/event-stream\n"), Timeout{FirstByte: soon, Idle: limit}, KindTimeoutIdle},
 		{"stalled stream", hang(chunked + inChunk(d(`{"content":"a"}`))), Timeout{Idle: limit}, KindTimeoutIdle},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/valyala/fasthttp"
@@ -17,7 +16,19 @@ type ModelInfo struct {
 	MaxModelLen *int // tokens; nil where the server does not say
 }
 
-const modelsLimit = 4 << 20
+// modelEntry is an entry as servers really send it.
+type modelEntry map[string]json.RawMessage
+
+// text is a field that is a string, else nothing.
+func (e modelEntry) text(name string) string {
+	var s text
+	if raw, ok := e[name]; !ok || json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return string(s)
+}
+
+const modelsLimit = 4 << 20 // bytes
 
 // Models asks the server what it serves.
 func (c *Client) Models(ctx context.Context) ([]ModelInfo, *Failure) {
@@ -32,45 +43,35 @@ func (c *Client) Models(ctx context.Context) ([]ModelInfo, *Failure) {
 	defer fasthttp.ReleaseResponse(resp)
 	c.prepare(req, fasthttp.MethodGet, "/models")
 	req.SetConnectionClose()
-	resp.StreamBody = true // so that the bound below is ours
-	lane.conn.begin()
-	if err := lane.send(req); err != nil {
-		return nil, lane.transportFailure(ctx, err, "asking for the models")
+	lane.conn.begin(c.cfg.Timeout)
+	if failure := lane.ask(ctx, req, resp, "asking for the models"); failure != nil {
+		return nil, failure
 	}
-	if err := resp.ReadLimitBody(lane.reader, 0); err != nil {
-		return nil, lane.transportFailure(ctx, err, "asking for the models")
-	}
-	text, err := io.ReadAll(io.LimitReader(resp.BodyStream(), modelsLimit))
+	text, err := io.ReadAll(io.LimitReader(responseBody(resp), modelsLimit))
 	err = errors.Join(err, resp.CloseBodyStream())
-	if resp.StatusCode() != fasthttp.StatusOK {
+	switch {
+	case resp.StatusCode() != fasthttp.StatusOK:
 		return nil, c.answered(KindHTTPStatus, resp.StatusCode(), string(resp.Header.ContentType()), text)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, lane.transportFailure(ctx, err, "asking for the models")
 	}
-	models, err := c.parseModels(text)
+	models, err := parseModels(text)
 	if err != nil {
 		return nil, c.fail(KindProtocol, "the model list is not understood: "+err.Error())
 	}
 	return models, nil
 }
 
-func (c *Client) parseModels(raw []byte) ([]ModelInfo, error) {
+func parseModels(raw []byte) ([]ModelInfo, error) {
 	var list struct {
-		Data []map[string]json.RawMessage `json:"data"`
+		Data []modelEntry `json:"data"`
 	}
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return nil, err
 	}
 	models := make([]ModelInfo, 0, len(list.Data))
 	for _, entry := range list.Data {
-		var m ModelInfo
-		for name, to := range map[string]*string{"id": &m.ID, "owned_by": &m.OwnedBy} {
-			var s text
-			if raw, ok := entry[name]; ok && json.Unmarshal(raw, &s) == nil {
-				*to = c.secrets.Replace(string(s))
-			}
-		}
+		m := ModelInfo{ID: entry.text("id"), OwnedBy: entry.text("owned_by")}
 		for _, name := range []string{"max_model_len", "max_context_length", "context_length"} {
 			var n int
 			if raw, ok := entry[name]; ok && json.Unmarshal(raw, &n) == nil && n > 0 {
@@ -81,7 +82,7 @@ func (c *Client) parseModels(raw []byte) ([]ModelInfo, error) {
 		models = append(models, m)
 	}
 	if len(models) == 0 {
-		return nil, fmt.Errorf("it has no entry under data")
+		return nil, errors.New("it has no entry under data")
 	}
 	return models, nil
 }

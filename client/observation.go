@@ -75,7 +75,7 @@ const (
 	KindDNS              Kind = "dns"                // no address
 	KindTLS              Kind = "tls"                // handshake failed
 	KindTimeoutConnect   Kind = "timeout_connect"    // the connection did not open in time
-	KindTimeoutFirstByte Kind = "timeout_first_byte" // no byte of a response in time
+	KindTimeoutFirstByte Kind = "timeout_first_byte" // no whole response header in time
 	KindTimeoutIdle      Kind = "timeout_idle"       // the stream stalled
 	KindTimeoutTotal     Kind = "timeout_total"      // the whole request took too long
 	KindHTTPStatus       Kind = "http_status"        // not 200

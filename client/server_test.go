@@ -3,9 +3,11 @@ package client
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,7 +17,20 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "trust")
+	if err == nil {
+		err = trustTestServers(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "no trust for the TLS tests:", err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(dir)
+		os.Exit(code)
+	}))
+}
 
 // script is a server that reads one request after another on each connection
 // and answers with exactly the bytes it is told to.

@@ -7,11 +7,14 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/valyala/fasthttp"
 )
 
 // stream turns events into an observation.
 type stream struct {
 	client   *Client
+	media    string // the response's content type
 	o        *Observation
 	events   splitter
 	at       time.Duration // arrival of the bytes being parsed
@@ -19,6 +22,7 @@ type stream struct {
 	runes    int
 	seen     int    // events with data
 	bad      int    // events that are not JSON
+	odd      int    // events with a field of another type than it should have
 	said     string // message of an error object
 	overflow error
 	done     bool // [DONE]
@@ -35,8 +39,8 @@ func newStream(c *Client, o *Observation) *stream {
 // feed parses bytes that arrived at the given time.
 func (s *stream) feed(p []byte, at time.Duration) {
 	s.at = at
-	if len(s.start) < excerptLimit {
-		s.start = append(s.start, p[:min(len(p), excerptLimit-len(s.start))]...)
+	if room := excerptBytes - len(s.start); room > 0 {
+		s.start = append(s.start, p[:min(len(p), room)]...)
 	}
 	if err := s.events.feed(p, s.event); err != nil {
 		s.overflow, s.ended = err, true
@@ -54,10 +58,13 @@ func (s *stream) event(data []byte) bool {
 		s.done, s.ended, s.o.Terminal, s.o.End = true, true, true, s.at
 		return false
 	}
-	c, err := decode(data)
+	c, odd, err := decode(data)
 	if err != nil {
 		s.bad++
 		return true
+	}
+	if odd {
+		s.odd++
 	}
 	if s.said = c.failed(); s.said != "" {
 		s.ended, s.o.End = true, s.at
@@ -82,7 +89,7 @@ func (s *stream) chunk(c *chunk) {
 		}
 		if choice.FinishReason != "" {
 			o.Terminal = true
-			o.FinishReasons = append(o.FinishReasons, s.client.secrets.Replace(shorten(string(choice.FinishReason), finishLimit)))
+			o.FinishReasons = append(o.FinishReasons, shorten(s.client.secret.hide(string(choice.FinishReason)), finishLimit))
 		}
 	}
 }
@@ -136,6 +143,9 @@ func (s *stream) flush() {
 	if s.bad > 0 {
 		s.warn(fmt.Sprintf("%d events are not JSON and were skipped", s.bad))
 	}
+	if s.odd > 0 {
+		s.warn(fmt.Sprintf("%d events have fields of an unexpected type, which count as absent", s.odd))
+	}
 }
 
 // finish closes the observation of a stream that was read to its end.
@@ -149,18 +159,22 @@ func (s *stream) finish() {
 		}
 	}
 	s.flush()
+	if s.seen > 0 && !isMedia(s.media, "text/event-stream") {
+		s.warn(fmt.Sprintf("the events came with content type %q, not text/event-stream", s.media))
+	}
 	s.o.Failure = s.verdict()
-	switch {
-	case s.o.Failure == nil:
+	if s.o.Failure == nil {
 		s.o.Received = true
 		if len(s.o.FinishReasons) == 0 {
 			s.warn("no finish reason before [DONE]")
 		}
-	default:
-		switch s.o.Failure.Kind {
-		case KindNoOutput, KindTruncated, KindAborted, KindServerError:
-			s.o.Received = true
-		}
+		return
+	}
+	switch s.o.Failure.Kind {
+	case KindEmptyStream:
+		s.o.Received = true
+	case KindNoOutput, KindTruncated, KindAborted, KindServerError:
+		s.o.Received = s.seen > 0
 	}
 }
 
@@ -175,11 +189,13 @@ func (s *stream) verdict() *Failure {
 	case s.said != "":
 		return s.client.fail(KindServerError, s.said)
 	case len(s.start) == 0:
-		return s.client.fail(KindEmptyStream, "HTTP 200 and not one byte after it")
+		return s.client.answered(KindEmptyStream, fasthttp.StatusOK, s.media, nil)
 	case s.seen > 0 && s.seen == s.bad:
-		return s.client.fail(KindProtocol, "no event of the stream is JSON; it begins: "+strings.ToValidUTF8(string(s.start), "�"))
+		return s.client.fail(KindProtocol, "no event of the stream is JSON; it begins: "+s.client.excerpt(s.start))
+	case s.seen == 0 && s.start[0] == '{':
+		return s.client.answered(KindNotStreaming, fasthttp.StatusOK, s.media, s.start)
 	case s.seen == 0:
-		return s.client.fail(KindNotEventStream, "HTTP 200 without one event; it begins: "+strings.ToValidUTF8(string(s.start), "�"))
+		return s.client.answered(KindNotEventStream, fasthttp.StatusOK, s.media, s.start)
 	case slices.Contains(o.FinishReasons, "abort"):
 		return s.client.fail(KindAborted, "the server gave the request up: finish_reason abort")
 	case o.ContentChunks == 0:

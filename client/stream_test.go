@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"math/rand"
 	"net"
@@ -49,6 +50,9 @@ func TestStreamsThatAreWhole(t *testing.T) {
 		{"length is a success", d(`{"content":"a"}`) + fin(`"length"`) + use("2") + end, "a", 1, 0, 2, "length", ""},
 		{"last event without a blank line", d(`{"content":"a"}`) + fin(`"stop"`) + strings.TrimRight(use("2"), "\n"), "a", 1, 0, 2, "stop", "blank line"},
 		{"an event that is not JSON is skipped and told", "data: {broken\n\n" + ok, "a", 1, 0, 2, "stop", "not JSON"},
+		{"a field of another type does not lose the chunk", `data: {"object":5,"choices":[{"delta":{"content":"z","tool_calls":{}}}]}` + "\n\n" + ok, "za", 2, 0, 2, "stop", "unexpected type"},
+		{"an event that is no object is told", "data: 5\n\n" + ok, "a", 1, 0, 2, "stop", "unexpected type"},
+		{"usage with a fraction", d(`{"content":"a"}`) + fin(`"stop"`) + use("2.5") + end, "a", 1, 0, -1, "stop", "whole number"},
 		{"content of another type is no text", d(`{"content":[1]}`) + ok, "a", 1, 0, 2, "stop", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -94,7 +98,7 @@ func TestStreamsThatFail(t *testing.T) {
 		{"early end in the middle", strings.Repeat(d(`{"content":"a"}`), 5), KindTruncated, "5 content chunks", true},
 		{"half an event at the end", d(`{"content":"a"}`) + `data: {"choices":[{"del`, KindTruncated, "", true},
 		{"abort is no success", d(`{"content":"a"}`) + fin(`"abort"`) + use("1") + end, KindAborted, "abort", true},
-		{"nothing at all", "", KindEmptyStream, "200", false},
+		{"nothing at all", "", KindEmptyStream, "200", true},
 		{"garbage in events", "data: nonsense\n\ndata: more\n\n", KindProtocol, "nonsense", false},
 		{"no event", "hello world\n", KindNotEventStream, "hello world", false},
 		{"an event above the bound", "data: " + strings.Repeat("x", 3<<20) + "\n\n" + ok, KindEventTooLarge, "2097152", false},
@@ -142,6 +146,7 @@ func TestTheSameStreamForEveryCut(t *testing.T) {
 		}
 		var o Observation
 		s := newStream(c, &o)
+		s.media = "text/event-stream"
 		for _, p := range parts {
 			if s.ended {
 				break
@@ -287,6 +292,35 @@ func FuzzChunk(f *testing.F) {
 		}
 		if o.Usage != nil && o.Usage.CompletionTokens != nil && *o.Usage.CompletionTokens < 0 {
 			t.Fatal("a negative count")
+		}
+	})
+}
+
+// What was put into a chunk comes out of it.
+func FuzzChunkFields(f *testing.F) {
+	f.Add("a", "", "stop", int64(2))
+	f.Add("né 🙂\n\"", "\r\n\x00", "", int64(-1))
+	f.Fuzz(func(t *testing.T, content, reasoning, finish string, completion int64) {
+		raw, err := json.Marshal(map[string]any{
+			"choices": []any{map[string]any{"delta": map[string]any{"content": content, "reasoning": reasoning}, "finish_reason": finish}},
+			"usage":   map[string]any{"completion_tokens": completion},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, odd, err := decode(raw)
+		if err != nil || odd {
+			t.Fatalf("%s: odd %v, %v", raw, odd, err)
+		}
+		got := c.Choices[0]
+		// Bytes that are no UTF-8 become replacement characters on the way in.
+		plain := func(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "�", "") }
+		same := func(got text, want string) bool { return plain(string(got)) == plain(want) }
+		if !same(got.Delta.Content, content) || !same(got.Delta.Reasoning, reasoning) || !same(got.FinishReason, finish) {
+			t.Errorf("%s became %+v", raw, got)
+		}
+		if n := c.Usage.Completion; n.wrong != (completion < 0) || !n.wrong && *n.n != completion {
+			t.Errorf("%d tokens became %+v", completion, n)
 		}
 	})
 }

@@ -223,7 +223,7 @@ func TestFailuresAreCountedByTheirKind(t *testing.T) {
 		{"status:401", artifact.StateFailed, "http_status", "request_error"},
 		{"html", artifact.StateFailed, "not_event_stream", "request_error"},
 		{"json", artifact.StateFailed, "server_error", "request_error"},
-		{"empty", artifact.StateFailed, "empty_stream", "request_error"},
+		{"empty", artifact.StateFailed, "empty_stream", "stream_validation_failed"},
 		{"error", artifact.StateFailed, "server_error", "stream_validation_failed"},
 		{"cut", artifact.StateFailed, "stream_truncated", "stream_validation_failed"},
 		{"reset", artifact.StateFailed, "stream_truncated", "request_error"},
