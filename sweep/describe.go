@@ -37,6 +37,10 @@ func describeTier(t *recipe.Tier) *artifact.Tier {
 
 func (ep *endpoint) describe(model string) artifact.Endpoint {
 	out := artifact.Endpoint{ReportedModels: []string{}, Simulated: ep.simulated(model)}
+	if ep.noModels != nil {
+		text := ep.noModels.Error()
+		out.ModelsError = &text
+	}
 	for _, m := range ep.models {
 		out.ReportedModels = append(out.ReportedModels, m.ID)
 	}

@@ -24,6 +24,7 @@ type endpoint struct {
 	engine  *simengine.Engine // nil unless embedded
 
 	models   []client.ModelInfo
+	noModels *client.Failure // why there is no list, where the server is up
 	probed   bool
 	down     *client.Failure
 	downSeen time.Time
@@ -100,7 +101,7 @@ func (ep *endpoint) probe(ctx context.Context) *client.Failure {
 		ep.down, ep.downSeen = failure, time.Now()
 		return failure
 	}
-	ep.down, ep.probed, ep.models = nil, true, models
+	ep.down, ep.probed, ep.models, ep.noModels = nil, true, models, failure
 	return nil
 }
 

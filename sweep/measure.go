@@ -40,7 +40,11 @@ type load struct {
 // measure warms the endpoint up, then runs the cell's requests.
 func (r *Runner) measure(admit, flight context.Context, ep *endpoint, c *Cell) measured {
 	m := measured{window: c.declaredWindow()}
+	asked := ep.probed
 	down := ep.probe(flight)
+	if !asked && ep.noModels != nil {
+		r.Log.Warn("the server does not list its models; prompts are cut to no window but the recipe's", "base_url", ep.baseURL, "reason", ep.noModels.Error())
+	}
 	if entry := ep.entry(c.Point.Model.ID); m.window == nil && entry != nil {
 		m.window = entry.MaxModelLen
 	}
@@ -50,7 +54,9 @@ func (r *Runner) measure(admit, flight context.Context, ep *endpoint, c *Cell) m
 	}
 	l := &load{cell: c, ep: ep, workload: workload(c)}
 	if down == nil && capErr == nil {
-		m.warmup = l.warm(admit, flight, contexts[0])
+		if m.warmup = l.warm(admit, flight, contexts[0]); m.warmup.Failed > 0 {
+			r.Log.Warn("warm-up requests failed; they are in no figure", "cell", c.ID, "failed", m.warmup.Failed, "of", m.warmup.Requests)
+		}
 	}
 	l.done = func(failed bool) { r.tell(func(o Observer) { o.RequestDone(c, failed) }) }
 

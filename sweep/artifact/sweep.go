@@ -80,6 +80,7 @@ type Tier struct {
 // Endpoint is what the server said of itself.
 type Endpoint struct {
 	ReportedModels []string `json:"reported_models"`
+	ModelsError    *string  `json:"models_error"` // why the server listed none
 	OwnedBy        *string  `json:"owned_by"`
 	MaxModelLen    *int     `json:"max_model_len"`
 	Simulated      bool     `json:"simulated"`
