@@ -15,13 +15,18 @@ import (
 // without being asked again: its cells fail at once, others are not held up.
 const downFor = 30 * time.Second
 
+// probeLimit is how long a server may take to list its models: a list is worth
+// less than the night.
+const probeLimit = 30 * time.Second
+
 // endpoint is one server that cells are run against, opened when the first
 // cell needs it.
 type endpoint struct {
-	key     string
-	baseURL string
-	client  *client.Client
-	engine  *simengine.Engine // nil unless embedded
+	key      string
+	baseURL  string
+	client   *client.Client
+	patience time.Duration     // for the model list
+	engine   *simengine.Engine // nil unless embedded
 
 	models   []client.ModelInfo
 	noModels *client.Failure // why there is no list, where the server is up
@@ -48,7 +53,7 @@ func (e *endpoints) get(c *Cell) (*endpoint, error) {
 	if found, ok := e.open[key]; ok {
 		return found, nil
 	}
-	ep := &endpoint{key: key, baseURL: p.Tier.BaseURL}
+	ep := &endpoint{key: key, baseURL: p.Tier.BaseURL, patience: probeLimit}
 	if embedded(p) {
 		if err := e.closeEmbedded(); err != nil {
 			return nil, err
@@ -96,6 +101,8 @@ func (ep *endpoint) probe(ctx context.Context) *client.Failure {
 	if ep.down != nil && time.Since(ep.downSeen) < downFor {
 		return ep.down
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, ep.patience, fmt.Errorf("no model list within %s", ep.patience))
+	defer cancel()
 	models, failure := ep.client.Models(ctx)
 	if failure != nil && unreachable(failure.Kind) {
 		ep.down, ep.downSeen = failure, time.Now()

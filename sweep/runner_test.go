@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
+	"anvilsweep/client"
 	"anvilsweep/client/simengine"
 	"anvilsweep/sweep/artifact"
 )
@@ -558,6 +560,27 @@ func TestFoldersThatCannotBeUsed(t *testing.T) {
 	}
 	if data, err := os.ReadFile(filepath.Join(other, "sweep.json")); err != nil || string(data) != `{"schema":"x"}` {
 		t.Error("a file that is not ours was written over")
+	}
+}
+
+// A server that never answers a question for its models holds nothing up for
+// long, and is asked once.
+func TestAServerThatDoesNotListItsModels(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	cl, err := client.New(client.Config{BaseURL: "http://" + l.Addr().String() + "/v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ep := &endpoint{client: cl, patience: 50 * time.Millisecond}
+	if down := ep.probe(context.Background()); down != nil {
+		t.Errorf("it is up: %v", down)
+	}
+	if !ep.probed || ep.noModels == nil || !strings.Contains(ep.noModels.Message, "no model list within 50ms") {
+		t.Errorf("%+v", ep.noModels)
 	}
 }
 
