@@ -113,7 +113,8 @@ func Build(docs []*artifact.Document, names []string) (*Summary, error) {
 
 // sort parts artifacts from manifests and the rest. Artifacts that a manifest
 // names come in the manifest's order, which is the recipe's; an attempt that a
-// later one replaced is left out, and said so.
+// later one replaced, and a cell that the recipe has no more, are left out, and
+// said so.
 func (s *Summary) sort(docs []*artifact.Document) []*artifact.Document {
 	var runs []*artifact.Document
 	rank := map[string]int{}
@@ -150,7 +151,10 @@ func (s *Summary) read(d *artifact.Document, rank map[string]int, replaced map[s
 		for i, f := range cell.Artifacts {
 			path := d.Beside(f.Path)
 			rank[path] = len(rank)
-			if i < len(cell.Artifacts)-1 {
+			switch {
+			case cell.Stale:
+				replaced[path] = "measured under an earlier recipe; the cell is not in it any more"
+			case i < len(cell.Artifacts)-1:
 				replaced[path] = "replaced by a later attempt at the same cell"
 			}
 		}

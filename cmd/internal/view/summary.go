@@ -157,10 +157,40 @@ func (p *page) notes() error {
 		p.say(line(note))
 	}
 	p.gaps()
+	left := grouped{}
 	for _, f := range p.s.LeftOut {
-		p.say(line(fmt.Sprintf("Left out: %s: %s", f.Path, f.Why)))
+		left.add(f.Why, f.Path)
+	}
+	for _, why := range left.order {
+		p.say(line("Left out, " + why + ": " + left.names(why)))
 	}
 	return nil
+}
+
+// grouped gathers names that share a reason, reasons in order of appearance.
+type grouped struct {
+	order []string
+	by    map[string][]string
+}
+
+func (g *grouped) add(why, name string) {
+	if g.by == nil {
+		g.by = map[string][]string{}
+	}
+	if g.by[why] == nil {
+		g.order = append(g.order, why)
+	}
+	g.by[why] = append(g.by[why], name)
+}
+
+// names lists the first few of those that share a reason.
+func (g *grouped) names(why string) string {
+	const shown = 3
+	all := g.by[why]
+	if len(all) <= shown {
+		return strings.Join(all, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:shown], ", "), len(all)-shown)
 }
 
 func (p *page) gaps() {
@@ -169,28 +199,11 @@ func (p *page) gaps() {
 		return
 	}
 	p.say(fmt.Sprintf("%d of %d planned cells are done; the others:", c.States[artifact.StateDone], c.Planned))
-	// Cells that share a reason share a line.
-	const named = 3
-	type why struct {
-		state  artifact.State
-		reason string
-	}
-	var order []why
-	cells := map[why][]string{}
+	gaps := grouped{}
 	for _, g := range c.Gaps {
-		w := why{g.State, g.Reason}
-		if cells[w] == nil {
-			order = append(order, w)
-		}
-		cells[w] = append(cells[w], g.Cell)
+		gaps.add(string(g.State)+": "+g.Reason, g.Cell)
 	}
-	for _, w := range order {
-		text := fmt.Sprintf("  %d %s: %s: ", len(cells[w]), w.state, w.reason)
-		if n := len(cells[w]); n > named {
-			text += fmt.Sprintf("%s and %d more", strings.Join(cells[w][:named], ", "), n-named)
-		} else {
-			text += strings.Join(cells[w], ", ")
-		}
-		p.say(line(text))
+	for _, why := range gaps.order {
+		p.say(line(fmt.Sprintf("  %d %s: %s", len(gaps.by[why]), why, gaps.names(why))))
 	}
 }
