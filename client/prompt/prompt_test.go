@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"errors"
+	"fmt"
 	"math/rand"
 	"slices"
 	"strings"
@@ -26,6 +27,52 @@ func TestPromptIsExactlyThreeCharactersAToken(t *testing.T) {
 		}
 		if w.Canaries && !strings.Contains(text[len(text)-300:], Marker(w.Seed, index)) {
 			t.Fatalf("%+v: the marker is not in the tail", w)
+		}
+	}
+}
+
+// byRule is the contract's rule as it is written there, slow and plain.
+func byRule(w Workload, index, context int) string {
+	lines := func(budget, offset int) string {
+		var text string
+		for b := 0; len(text) < budget; b++ {
+			text += fmt.Sprintf("def helper_%d():\n    return compute(%d)  # routine specialist context\n", offset+b, b)
+		}
+		return text[:budget]
+	}
+	head := lines(3*w.SharedPrefixTokens, 0)
+	if w.Unique {
+		head = fmt.Sprintf("# unique benchmark request %d\n", index)
+		if w.Canaries {
+			head = "# unique benchmark request " + Marker(w.Seed, index) + "\n"
+		}
+	}
+	tail := w.tail(index)
+	if budget := 3*context - len(head) - len(tail) - 1; budget > 0 {
+		return head + "\n" + lines(budget, index) + tail
+	}
+	return head[:min(len(head), 3*context-len(tail))] + tail
+}
+
+// Every context around the sizes of tail, header and prefix, where room for
+// the filler begins, and where only its line end would fit.
+func TestSmallPromptsFollowTheRule(t *testing.T) {
+	for _, w := range []Workload{
+		{Unique: true}, {Unique: true, Canaries: true, Seed: -4}, {Unique: true, Canaries: true, Words: 64},
+		{}, {SharedPrefixTokens: 1}, {SharedPrefixTokens: 70, Canaries: true}, {SharedPrefixTokens: 71, Words: 3},
+	} {
+		for _, index := range []int{0, 7, 10, 123, 9999} {
+			for context := 1; context < 260; context++ {
+				got, err := w.Build(index, context)
+				if small := 3*context <= len(w.tail(index)); small != errors.Is(err, ErrTooSmall) {
+					t.Fatalf("%+v index %d context %d: %v", w, index, context, err)
+				} else if small {
+					continue
+				}
+				if want := byRule(w, index, context); got != want {
+					t.Fatalf("%+v index %d context %d:\n%q\nwant\n%q", w, index, context, got, want)
+				}
+			}
 		}
 	}
 }

@@ -50,7 +50,9 @@ func (w Workload) SetID() string {
 }
 
 // Build makes the prompt of one request for a nominal context in tokens. Its
-// length is exactly three characters a token.
+// length is exactly three characters a token; by the format's rule it is one
+// character less where the header or prefix leaves room for a line end and
+// nothing after it. The error is ErrTooSmall.
 func (w Workload) Build(index, contextTokens int) (string, error) {
 	tail := w.tail(index)
 	total := CharsPerToken * contextTokens
@@ -74,7 +76,7 @@ func (w Workload) Build(index, contextTokens int) (string, error) {
 		out = append(out, '\n')
 		out = filler(out, budget, index)
 	} else {
-		out = out[:total-len(tail)]
+		out = out[:min(len(out), total-len(tail))]
 	}
 	return string(append(out, tail...)), nil
 }

@@ -1,11 +1,14 @@
 package simengine
 
-import "container/list"
+import (
+	"container/list"
+	"slices"
+)
 
 // charsPerToken is the engine's tokenizer: four characters a token.
 const charsPerToken = 4
 
-// tokensOf counts a text's tokens.
+// tokensOf counts a text's tokens; a character outside ASCII counts once a byte.
 func tokensOf(text string) int { return (len(text) + charsPerToken - 1) / charsPerToken }
 
 // blocksOf hashes the whole blocks of a prompt, each chained to the one before
@@ -25,7 +28,8 @@ func blocksOf(text string, blockTokens int) []uint64 {
 	return blocks
 }
 
-// prefixCache holds the blocks used last.
+// prefixCache holds the blocks used last. Of one prompt the end goes first:
+// without its beginning the rest of a prefix is of no use.
 type prefixCache struct {
 	block, limit int
 	order        *list.List // of uint64, most recent first
@@ -39,19 +43,17 @@ func newPrefixCache(p Profile) *prefixCache {
 // hit counts the leading tokens that are held.
 func (c *prefixCache) hit(blocks []uint64) int {
 	n := 0
-	for _, b := range blocks {
-		e, ok := c.at[b]
-		if !ok {
-			break
-		}
-		c.order.MoveToFront(e)
+	for n < len(blocks) && c.at[blocks[n]] != nil {
 		n++
+	}
+	for _, b := range slices.Backward(blocks[:n]) {
+		c.order.MoveToFront(c.at[b])
 	}
 	return n * c.block
 }
 
 func (c *prefixCache) add(blocks []uint64) {
-	for _, b := range blocks {
+	for _, b := range slices.Backward(blocks) {
 		if e, ok := c.at[b]; ok {
 			c.order.MoveToFront(e)
 			continue

@@ -9,7 +9,7 @@
 //
 //   - A request waits, first come first served, until fewer than MaxSeqs run.
 //
-//   - A prompt has ceil(characters / 4) tokens. Its leading blocks of
+//   - A prompt has ceil(bytes / 4) tokens. Its leading blocks of
 //     PrefixBlock tokens that the prefix cache holds are skipped; the cache keeps
 //     the CacheTokens most recently used.
 //
@@ -23,6 +23,10 @@
 //
 //   - One token is one chunk of the stream. A request that asks for reasoning
 //     gets reasoning deltas first.
+//
+//   - A client that goes away is noticed when the next chunk cannot be written;
+//     its slot is free from the next step on. A request that is not streamed
+//     runs to its end.
 //
 // Texts obey the benchmark's instructions (canary marker, words) and depend on
 // the seed and the prompt only; times are real.

@@ -1,6 +1,7 @@
 package simengine
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 // Faults describes the ways a request can be made to fail, for tests: by
 // Options.Fault, or by a model name that ends in "!" and the fault.
 //
-//	status:CODE   an error object with that HTTP status
+//	status:CODE   an error object with that HTTP status, 400 to 599
 //	html          200 and a page
 //	json          200 and an error object that is no stream
 //	empty         200, an event stream, and nothing in it
@@ -23,18 +24,32 @@ import (
 //	no_done       no [DONE] after the finish reason
 //	wrong_canary  another request's marker in place of the own
 //	short_words   the last word is missing
+//
+// A name that is not listed is refused with 400.
 const Faults = "status:CODE html json empty garbage error cut reset stall no_usage no_done wrong_canary short_words"
 
 // spoilAfter is how many tokens come before a fault inside the stream.
 const spoilAfter = 3
 
+// statusOf is the HTTP status of a status fault, else 0.
+func statusOf(fault string) int {
+	code, _ := strings.CutPrefix(fault, "status:")
+	status, err := strconv.Atoi(code)
+	if err != nil || code == fault || status < 400 || status > 599 {
+		return 0
+	}
+	return status
+}
+
+// known reports whether a fault is one of Faults, or none.
+func known(fault string) bool {
+	listed := slices.Contains(strings.Fields(Faults), fault) && !strings.HasPrefix(fault, "status:")
+	return fault == "" || listed || statusOf(fault) != 0
+}
+
 // answerWith answers at once where the fault is not in the stream.
 func (e *Engine) answerWith(ctx *fasthttp.RequestCtx, fault string) bool {
-	if code, ok := strings.CutPrefix(fault, "status:"); ok {
-		status, err := strconv.Atoi(code)
-		if err != nil {
-			status = fasthttp.StatusInternalServerError
-		}
+	if status := statusOf(fault); status != 0 {
 		refuse(ctx, status, "simulated", "a simulated failure")
 		return true
 	}

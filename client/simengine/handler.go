@@ -30,6 +30,22 @@ type chatRequest struct {
 	} `json:"chat_template_kwargs"`
 }
 
+// wrong says what no engine could obey, or nothing.
+func (r *chatRequest) wrong() string {
+	_, effort := efforts[r.ReasoningEffort]
+	switch {
+	case len(r.Messages) == 0:
+		return "messages must not be empty."
+	case r.MaxTokens < 1:
+		return fmt.Sprintf("max_tokens must be at least 1, got %d.", r.MaxTokens)
+	case r.MinTokens < 0 || r.MinTokens > r.MaxTokens:
+		return fmt.Sprintf("min_tokens must be from 0 to max_tokens %d, got %d.", r.MaxTokens, r.MinTokens)
+	case r.ReasoningEffort != "" && !effort:
+		return fmt.Sprintf("There is no reasoning_effort %q.", r.ReasoningEffort)
+	}
+	return ""
+}
+
 // defaultMaxTokens is used where a request sets none.
 const defaultMaxTokens = 256
 
@@ -85,7 +101,7 @@ func (e *Engine) models(ctx *fasthttp.RequestCtx) {
 
 func (e *Engine) chat(ctx *fasthttp.RequestCtx) {
 	number := int(e.requests.Add(1))
-	var r chatRequest
+	r := chatRequest{MaxTokens: defaultMaxTokens}
 	if err := json.Unmarshal(ctx.PostBody(), &r); err != nil {
 		refuse(ctx, fasthttp.StatusBadRequest, "invalid_request_error", "The body is not a chat completion request: "+err.Error())
 		return
@@ -102,11 +118,12 @@ func (e *Engine) chat(ctx *fasthttp.RequestCtx) {
 		refuse(ctx, fasthttp.StatusNotFound, "NotFoundError", fmt.Sprintf("The model `%s` does not exist.", model))
 		return
 	}
-	if r.MaxTokens == 0 {
-		r.MaxTokens = defaultMaxTokens
+	if wrong := r.wrong(); wrong != "" {
+		refuse(ctx, fasthttp.StatusBadRequest, "invalid_request_error", wrong)
+		return
 	}
-	if len(r.Messages) == 0 || r.MaxTokens < 0 {
-		refuse(ctx, fasthttp.StatusBadRequest, "invalid_request_error", "messages must not be empty and max_tokens must be positive.")
+	if !known(fault) {
+		refuse(ctx, fasthttp.StatusBadRequest, "invalid_request_error", fmt.Sprintf("There is no fault %q; there are %s.", fault, Faults))
 		return
 	}
 	if e.answerWith(ctx, fault) {
@@ -118,10 +135,10 @@ func (e *Engine) chat(ctx *fasthttp.RequestCtx) {
 	}
 	prompt := text.String()
 	tokens := max(1, tokensOf(prompt))
-	if window := e.opts.Profile.MaxModelLen; tokens+r.MaxTokens > window {
+	if window := e.opts.Profile.MaxModelLen; r.MaxTokens > window-tokens {
 		refuse(ctx, fasthttp.StatusBadRequest, "context_length_exceeded", fmt.Sprintf(
-			"This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion).",
-			window, tokens+r.MaxTokens, tokens, r.MaxTokens))
+			"This model's maximum context length is %d tokens. However, you requested %d tokens in the messages and %d in the completion.",
+			window, tokens, r.MaxTokens))
 		return
 	}
 	g := generate(&r, prompt, e.opts.Seed, reasoningFor(&r, e.opts.Profile))

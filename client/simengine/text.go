@@ -15,6 +15,7 @@ var (
 	wordList  = strings.Fields("these helpers return computed context values for routine specialist work and differ in number only")
 )
 
+// instructionTail is how many characters at a prompt's end are searched: the
 // instructions stand in the last line of a benchmark prompt.
 const instructionTail = 1024
 
@@ -61,12 +62,13 @@ type generation struct {
 }
 
 // generate applies the request's limits: max_tokens cuts, min_tokens and
-// ignore_eos go on past the end of the text.
+// ignore_eos go on past the end of the text. A text that never ends by itself
+// finishes by its length, as in the engines this one stands for.
 func generate(r *chatRequest, prompt string, seed int64, reasoning int) generation {
 	g := generation{reasoning: reasoning, tokens: answer(prompt, seed), finish: "stop"}
 	least := r.MinTokens
 	if r.IgnoreEOS {
-		least = r.MaxTokens
+		least, g.finish = r.MaxTokens, "length"
 	}
 	for len(g.tokens)+g.reasoning < least {
 		g.tokens = append(g.tokens, " more")
@@ -79,10 +81,12 @@ func generate(r *chatRequest, prompt string, seed int64, reasoning int) generati
 	return g
 }
 
+// efforts is the reasoning tokens of each reasoning_effort.
+var efforts = map[string]int{"none": 0, "minimal": 4, "low": 8, "medium": 16, "high": 32, "max": 64, "xhigh": 64}
+
 // reasoningFor is how many reasoning tokens a request gets: by its effort, by
 // thinking switched on or off, else the profile's.
 func reasoningFor(r *chatRequest, p Profile) int {
-	efforts := map[string]int{"none": 0, "minimal": 4, "low": 8, "medium": 16, "high": 32, "max": 64, "xhigh": 64}
 	switch {
 	case r.TemplateKwargs.EnableThinking != nil && !*r.TemplateKwargs.EnableThinking:
 		return 0
