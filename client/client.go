@@ -1,30 +1,44 @@
 package client
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 	"time"
 	"unicode"
+
+	"golang.org/x/net/http/httpguts"
 )
 
-// Config says where an endpoint is and how long it may take.
+// Config says where an endpoint is, how it is reached and how long it may take.
 type Config struct {
 	BaseURL       string // absolute http(s) URL up to and with the version: "http://127.0.0.1:8000/v1"
 	APIKey        string // sent as a bearer token, shown nowhere
+	Headers       []Header
+	TLS           TLS
+	Socket        string   // path of a Unix socket to connect to; BaseURL then only names host and path
+	Proxy         *url.URL // http proxy to go through; nil: none
+	Fresh         bool     // a connection of its own for every request
 	Timeout       Timeout
 	MaxEventBytes int // bound of one event; DefaultMaxEventBytes when 0
 	UserAgent     string
 }
 
+// Header is sent with every request.
+type Header struct {
+	Name, Value string
+	Secret      bool // shown nowhere
+}
+
 // Timeout bounds the phases of one request. Zero means no limit.
 type Timeout struct {
-	Connect   time.Duration // until the connection is open
-	FirstByte time.Duration // from the request written until the response's header is whole
-	Idle      time.Duration // between two reads of the response
-	Total     time.Duration // the whole request, connecting left out
+	Connect     time.Duration // until the connection is open
+	FirstByte   time.Duration // from the request written until the response's header is whole
+	FirstOutput time.Duration // from the request written until the first reasoning, content or tool call
+	Idle        time.Duration // between two reads of the response
+	Total       time.Duration // the whole request, connecting left out
 }
 
 // DefaultMaxEventBytes is how large one event of a stream may be.
@@ -33,11 +47,10 @@ const DefaultMaxEventBytes = 16 << 20
 // Client is one endpoint. It is safe for use by many goroutines.
 type Client struct {
 	cfg     Config
-	tls     bool
-	host    string // for the Host header
-	address string // host:port to dial
-	name    string // host, for TLS
-	path    string // of the base URL, without a trailing slash
+	tls     *tls.Config // nil for http
+	host    string      // for the Host header
+	address string      // host:port to dial
+	prefix  string      // before each path: the base URL's path, or all of it for a proxy
 	secret  secret
 }
 
@@ -48,22 +61,50 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if strings.ContainsFunc(cfg.APIKey, unicode.IsControl) {
-		return nil, errors.New("api_key holds a line break or another control character")
-	}
 	if cfg.MaxEventBytes == 0 {
 		cfg.MaxEventBytes = DefaultMaxEventBytes
 	}
-	c := &Client{
-		cfg: cfg, tls: u.Scheme == "https", host: u.Host, name: u.Hostname(),
-		path: strings.TrimRight(u.EscapedPath(), "/"), secret: newSecret(cfg.APIKey),
+	c := &Client{cfg: cfg, host: u.Host, address: hostPort(u), prefix: strings.TrimRight(u.EscapedPath(), "/")}
+	secrets, err := cfg.secrets()
+	if err != nil {
+		return nil, err
 	}
-	port := u.Port()
-	if port == "" {
-		port = map[bool]string{false: "80", true: "443"}[c.tls]
+	c.secret = newSecret(secrets...)
+	if u.Scheme == "https" {
+		if c.tls, err = cfg.TLS.config(u.Hostname()); err != nil {
+			return nil, err
+		}
 	}
-	c.address = net.JoinHostPort(c.name, port)
+	if p := cfg.Proxy; p != nil {
+		if p.Scheme != "http" || p.Hostname() == "" {
+			return nil, fmt.Errorf("the proxy %q is not an http URL, and only http proxies are spoken to", p.Redacted())
+		}
+		if c.tls == nil {
+			c.prefix = "http://" + u.Host + c.prefix
+		}
+	}
 	return c, nil
+}
+
+// secrets are the values that no message may show.
+func (cfg Config) secrets() ([]string, error) {
+	if strings.ContainsFunc(cfg.APIKey, unicode.IsControl) {
+		return nil, errors.New("api_key holds a line break or another control character")
+	}
+	secrets := []string{cfg.APIKey}
+	for _, h := range cfg.Headers {
+		if !httpguts.ValidHeaderFieldName(h.Name) || !httpguts.ValidHeaderFieldValue(h.Value) {
+			return nil, fmt.Errorf("header %q: its name or value is not one that HTTP allows", h.Name)
+		}
+		if h.Secret {
+			secrets = append(secrets, h.Value)
+		}
+	}
+	if login := proxyLogin(cfg.Proxy); login != "" {
+		password, _ := cfg.Proxy.User.Password()
+		secrets = append(secrets, password, strings.TrimPrefix(login, "Basic "))
+	}
+	return secrets, nil
 }
 
 // endpoint reads a base URL. What a request could not carry is refused rather
@@ -87,6 +128,3 @@ func endpoint(base string) (*url.URL, error) {
 	}
 	return u, nil
 }
-
-// Lane opens one worker's lane. The connection is opened when it is needed.
-func (c *Client) Lane() *Lane { return &Lane{client: c} }

@@ -37,12 +37,24 @@ func (l *Lane) exchange(ctx context.Context, req *fasthttp.Request, resp *fastht
 			clean = false
 		}
 	}()
-	body := responseBody(resp)
+	raw := responseBody(resp)
+	body, coding := raw, string(resp.Header.ContentEncoding())
+	if coding != "" && coding != "identity" {
+		var err error
+		if body, err = decoded(coding, raw); err != nil {
+			l.fail(o, l.client.fail(KindProtocol, err.Error()))
+			return false
+		}
+	}
 	if failure := l.refused(resp, body); failure != nil {
 		l.fail(o, failure)
 		return false
 	}
-	return l.receive(ctx, resp, body, o) && l.drain(resp, body)
+	whole := l.receive(ctx, resp, body, o)
+	if body != raw {
+		l.stream.warn(fmt.Sprintf("the stream came compressed (%s) though identity was asked for: chunks came in the compressor's lumps", coding))
+	}
+	return whole && l.drain(resp, raw)
 }
 
 // ask writes the request and reads the response's header.
@@ -95,15 +107,13 @@ func (l *Lane) fail(o *Observation, failure *Failure) {
 // receive reads the event stream and closes the observation. It reports
 // whether the stream came whole.
 func (l *Lane) receive(ctx context.Context, resp *fasthttp.Response, body io.Reader, o *Observation) bool {
-	s := newStream(l.client, o)
-	s.media = string(resp.Header.ContentType())
-	if l.buffer == nil {
-		l.buffer = make([]byte, readBuffer)
-	}
+	s := l.stream
+	s.begin(o, string(resp.Header.ContentType()))
 	for !s.ended {
 		n, err := body.Read(l.buffer)
 		if n > 0 {
 			s.feed(l.buffer[:n], l.conn.arrived.Sub(o.Start))
+			l.conn.silent = o.FirstOutput == nil && o.FirstTool == nil
 		}
 		switch {
 		case s.ended || err == nil:
@@ -128,7 +138,7 @@ func (l *Lane) receive(ctx context.Context, resp *fasthttp.Response, body io.Rea
 // drain reads what follows [DONE], outside of every measurement, so that the
 // connection can be used again.
 func (l *Lane) drain(resp *fasthttp.Response, body io.Reader) bool {
-	if resp.ConnectionClose() {
+	if resp.ConnectionClose() || l.client.cfg.Fresh {
 		return false
 	}
 	l.conn.within(drainTime)
@@ -140,12 +150,9 @@ func (l *Lane) drain(resp *fasthttp.Response, body io.Reader) bool {
 func (l *Lane) refused(resp *fasthttp.Response, body io.Reader) *Failure {
 	c := l.client
 	kind, status := KindHTTPStatus, resp.StatusCode()
-	contentType, encoding := string(resp.Header.ContentType()), string(resp.Header.ContentEncoding())
-	compressed := encoding != "" && encoding != "identity"
+	contentType := string(resp.Header.ContentType())
 	switch {
 	case status != fasthttp.StatusOK:
-	case compressed:
-		return c.fail(KindProtocol, fmt.Sprintf("the response is compressed (%s) though identity was asked for", encoding))
 	case isMedia(contentType, "application/json"):
 		kind = KindNotStreaming
 	case isMedia(contentType, "text/html"):
@@ -155,10 +162,7 @@ func (l *Lane) refused(resp *fasthttp.Response, body io.Reader) *Failure {
 	}
 	l.conn.within(errorTime)
 	text, err := io.ReadAll(io.LimitReader(body, errorLimit))
-	switch {
-	case compressed:
-		text = fmt.Appendf(nil, "(a body compressed with %s)", encoding)
-	case status == fasthttp.StatusOK && err == nil && len(text) == 0:
+	if status == fasthttp.StatusOK && err == nil && len(text) == 0 {
 		kind = KindEmptyStream
 	}
 	failure := c.answered(kind, status, contentType, text)

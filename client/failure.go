@@ -21,18 +21,6 @@ const (
 	excerptBytes = 4096 // from which the excerpt is made
 )
 
-var errConnectTimeout = errors.New("the connection did not open in time")
-
-// connectError is an error while the connection was opened.
-type connectError struct {
-	err error
-	ctx context.Context
-	tls bool
-}
-
-func (e *connectError) Error() string { return e.err.Error() }
-func (e *connectError) Unwrap() error { return e.err }
-
 // fail makes a failure with the key taken out of its message.
 func (c *Client) fail(kind Kind, text string) *Failure {
 	return &Failure{Kind: kind, Message: c.clip(text)}
@@ -66,6 +54,8 @@ func (c *Client) connectFailure(ctx context.Context, err error) *Failure {
 		return c.fail(KindCancelled, "stopped while connecting: "+context.Cause(ctx).Error())
 	case at != nil && errors.Is(context.Cause(at.ctx), errConnectTimeout), errors.Is(err, os.ErrDeadlineExceeded):
 		return c.fail(KindTimeoutConnect, fmt.Sprintf("no connection to %s within %s", c.address, c.cfg.Timeout.Connect))
+	case at != nil && at.proxy:
+		return c.fail(KindProxy, err.Error())
 	case at != nil && at.tls:
 		return c.fail(KindTLS, fmt.Sprintf("TLS handshake with %s: %v", c.address, err))
 	case errors.As(err, &dns):
@@ -85,6 +75,8 @@ func (l *Lane) transportFailure(ctx context.Context, err error, doing string) *F
 		return c.fail(KindTimeoutFirstByte, fmt.Sprintf("no byte of a response within %s", limits.FirstByte))
 	case l.conn.fired == KindTimeoutFirstByte:
 		return c.fail(KindTimeoutFirstByte, fmt.Sprintf("a response began, but its header was not whole within %s", limits.FirstByte))
+	case l.conn.fired == KindTimeoutOutput:
+		return c.fail(KindTimeoutOutput, fmt.Sprintf("a response began, but no output came within %s", limits.FirstOutput))
 	case l.conn.fired == KindTimeoutIdle:
 		return c.fail(KindTimeoutIdle, fmt.Sprintf("nothing moved for %s while %s", limits.Idle, doing))
 	case l.conn.fired == KindTimeoutTotal:

@@ -3,8 +3,6 @@ package client
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
-	"errors"
 	"net"
 	"time"
 
@@ -14,17 +12,35 @@ import (
 // Lane is one worker's connection: kept alive between requests, opened anew
 // when it is not fit to carry one. It is not safe for concurrent use.
 type Lane struct {
-	client *Client
-	raw    net.Conn // what quiet looks at
-	conn   *conn    // nil when there is none
-	reader *bufio.Reader
-	writer *bufio.Writer
-	stream net.Conn // conn, or TLS over it
-	source source   // stream, as reader reads it
-	buffer []byte   // of the body, while it is read
+	Watch Watch // how late the lane itself was, over all its requests
+
+	client  *Client
+	raw     net.Conn      // what quiet looks at
+	conn    *conn         // nil when there is none
+	opening time.Duration // what opening it took, until a request has told
+	fresh   bool          // no request has used it
+	reader  *bufio.Reader
+	writer  *bufio.Writer
+	secure  net.Conn // conn, or TLS over it
+	source  source   // secure, as reader reads it
+	stream  *stream
+	buffer  []byte // of the body, while it is read
+}
+
+// Watch is a lane's own lateness.
+type Watch struct {
+	Read    *Lag // from the kernel taking bytes in until our read returned; empty where the kernel does not tell
+	Handled *Lag // from a read's return until its events were handled and the next read began
 }
 
 const readBuffer = 32 << 10
+
+// Lane opens one worker's lane. The connection is opened when it is needed.
+func (c *Client) Lane() *Lane {
+	l := &Lane{client: c, Watch: Watch{NewLag(), NewLag()}, stream: newStream(c), buffer: make([]byte, readBuffer)}
+	l.reader, l.writer = bufio.NewReaderSize(&l.source, readBuffer), bufio.NewWriter(nil)
+	return l
+}
 
 // Close closes the lane's connection.
 func (l *Lane) Close() {
@@ -35,42 +51,28 @@ func (l *Lane) Close() {
 	}
 }
 
-// connect makes sure that there is a connection fit for a request and reports
-// how long opening took, or that it had served before.
-func (l *Lane) connect(ctx context.Context) (took time.Duration, reused bool, err error) {
-	if l.conn != nil && !l.conn.aborted.Load() && l.reader.Buffered() == 0 && quiet(l.raw) {
-		return 0, true, nil
+// Open opens the connection ahead of the first request, which will report how
+// long that took. An error is left to that request, which tries once more.
+func (l *Lane) Open(ctx context.Context) {
+	_ = l.connect(ctx)
+}
+
+// connect makes sure that there is a connection fit for a request.
+func (l *Lane) connect(ctx context.Context) error {
+	if l.conn != nil && !l.conn.aborted.Load() && l.reader.Buffered() == 0 && quiet(l.raw) && (l.fresh || !l.client.cfg.Fresh) {
+		return nil
 	}
 	l.Close()
-	c := l.client
 	begin := time.Now()
-	if limit := c.cfg.Timeout.Connect; limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, errConnectTimeout)
-		defer cancel()
-	}
-	// The dialer tries both address families where a name has both.
-	raw, err := new(net.Dialer).DialContext(ctx, "tcp", c.address)
+	defer func() { l.opening = time.Since(begin) }()
+	raw, secure, timed, err := l.client.dial(ctx, &l.Watch)
 	if err != nil {
-		return time.Since(begin), false, &connectError{err: err, ctx: ctx}
+		return err
 	}
-	timed := &conn{Conn: raw}
-	var stream net.Conn = timed
-	if c.tls {
-		secure := tls.Client(timed, &tls.Config{ServerName: c.name, MinVersion: tls.VersionTLS12})
-		if err := secure.HandshakeContext(ctx); err != nil {
-			return time.Since(begin), false, errors.Join(&connectError{err: err, ctx: ctx, tls: true}, raw.Close())
-		}
-		stream = secure
-	}
-	l.raw, l.conn, l.stream, l.source = raw, timed, stream, source{Reader: stream}
-	if l.reader == nil {
-		l.reader, l.writer = bufio.NewReaderSize(&l.source, readBuffer), bufio.NewWriter(stream)
-	} else {
-		l.reader.Reset(&l.source)
-		l.writer.Reset(stream)
-	}
-	return time.Since(begin), false, nil
+	l.raw, l.conn, l.secure, l.source, l.fresh = raw, timed, secure, source{Reader: secure}, true
+	l.reader.Reset(&l.source)
+	l.writer.Reset(secure)
+	return nil
 }
 
 // Do sends the request and reads its stream to the end. It never returns an
@@ -86,7 +88,9 @@ func (l *Lane) Do(ctx context.Context, request *Request) Observation {
 		o.Failure = l.client.fail(KindCancelled, "not sent: "+context.Cause(ctx).Error())
 		return o
 	}
-	o.Connect, o.Reused, err = l.connect(ctx)
+	err = l.connect(ctx)
+	o.Connect, o.Reused = l.opening, l.conn != nil && !l.fresh
+	l.opening, l.fresh = 0, false
 	if err != nil {
 		o.Start, o.Failure = time.Now(), l.client.connectFailure(ctx, err)
 		return o
@@ -94,7 +98,7 @@ func (l *Lane) Do(ctx context.Context, request *Request) Observation {
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(req)
 	defer fasthttp.ReleaseResponse(resp)
-	l.client.prepare(req, fasthttp.MethodPost, "/chat/completions")
+	l.client.prepare(req, fasthttp.MethodPost, l.client.prefix+"/chat/completions")
 	req.Header.SetContentType("application/json")
 	req.Header.Set("Accept", "text/event-stream")
 	req.SetBodyRaw(payload)
@@ -106,7 +110,7 @@ func (l *Lane) Do(ctx context.Context, request *Request) Observation {
 	o.Start, o.Sent = active.start, int64(len(payload))
 	clean := l.exchange(ctx, req, resp, &o)
 	o.BytesRead = active.read
-	if !stop() || !clean || active.rest() != nil {
+	if !stop() || !clean || l.client.cfg.Fresh || active.rest() != nil {
 		l.Close()
 	}
 	return o

@@ -45,7 +45,7 @@ func TestAnswersThatAreNoStream(t *testing.T) {
 		{"429 with Retry-After", "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 4\r\n\r\nbusy", KindHTTPStatus, 429, "busy"},
 		{"500 with a huge body", fmt.Sprintf("HTTP/1.1 500 X\r\nContent-Length: %d\r\n\r\n%s", len(big), big), KindHTTPStatus, 500, "xxx"},
 		{"redirect", "HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", KindHTTPStatus, 302, "not followed"},
-		{"500 compressed", "HTTP/1.1 500 X\r\nContent-Encoding: br\r\nContent-Length: 2\r\n\r\n\x8b\x00", KindHTTPStatus, 500, "compressed with br"},
+		{"500 compressed", "HTTP/1.1 500 X\r\nContent-Encoding: br\r\nContent-Length: 2\r\n\r\n\x8b\x00", KindHTTPStatus, 500, "decompressing br"},
 		{"204 has no body", "HTTP/1.1 204 No Content\r\n\r\n", KindHTTPStatus, 204, "HTTP 204"},
 		{"empty JSON", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n", KindEmptyStream, 200, "not one byte"},
 		{"JSON error without a content type", "HTTP/1.1 200 OK\r\nContent-Length: 34\r\n\r\n" + `{"error":{"message":"overloaded"}}`, KindServerError, 200, "overloaded"},

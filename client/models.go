@@ -21,45 +21,56 @@ type modelEntry map[string]json.RawMessage
 
 // text is a field that is a string, else nothing.
 func (e modelEntry) text(name string) string {
-	var s text
-	if raw, ok := e[name]; !ok || json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return string(s)
+	return plainText(e[name])
 }
 
 const modelsLimit = 4 << 20 // bytes
 
 // Models asks the server what it serves.
 func (c *Client) Models(ctx context.Context) ([]ModelInfo, *Failure) {
-	lane := c.Lane()
-	defer lane.Close()
-	if _, _, err := lane.connect(ctx); err != nil {
-		return nil, c.connectFailure(ctx, err)
-	}
-	defer context.AfterFunc(ctx, lane.conn.abort)()
-	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
-	defer fasthttp.ReleaseRequest(req)
-	defer fasthttp.ReleaseResponse(resp)
-	c.prepare(req, fasthttp.MethodGet, "/models")
-	req.SetConnectionClose()
-	lane.conn.begin(c.cfg.Timeout)
-	if failure := lane.ask(ctx, req, resp, "asking for the models"); failure != nil {
+	text, failure := c.call(ctx, fasthttp.MethodGet, c.prefix+"/models", nil, modelsLimit, "asking for the models")
+	if failure != nil {
 		return nil, failure
-	}
-	text, err := io.ReadAll(io.LimitReader(responseBody(resp), modelsLimit))
-	err = errors.Join(err, resp.CloseBodyStream())
-	switch {
-	case resp.StatusCode() != fasthttp.StatusOK:
-		return nil, c.answered(KindHTTPStatus, resp.StatusCode(), string(resp.Header.ContentType()), text)
-	case err != nil:
-		return nil, lane.transportFailure(ctx, err, "asking for the models")
 	}
 	models, err := parseModels(text)
 	if err != nil {
 		return nil, c.fail(KindProtocol, "the model list is not understood: "+err.Error())
 	}
 	return models, nil
+}
+
+// call is one plain exchange on a connection of its own; anything but status
+// 200 is a failure.
+func (c *Client) call(ctx context.Context, method, uri string, payload []byte, limit int64, doing string) ([]byte, *Failure) {
+	lane := c.Lane()
+	defer lane.Close()
+	if err := lane.connect(ctx); err != nil {
+		return nil, c.connectFailure(ctx, err)
+	}
+	defer context.AfterFunc(ctx, lane.conn.abort)()
+	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(req)
+	defer fasthttp.ReleaseResponse(resp)
+	c.prepare(req, method, uri)
+	req.SetConnectionClose()
+	if payload != nil {
+		req.Header.SetContentType("application/json")
+		req.SetBodyRaw(payload)
+	}
+	lane.conn.begin(c.cfg.Timeout)
+	if failure := lane.ask(ctx, req, resp, doing); failure != nil {
+		return nil, failure
+	}
+	lane.conn.silent = false
+	text, err := io.ReadAll(io.LimitReader(responseBody(resp), limit))
+	err = errors.Join(err, resp.CloseBodyStream())
+	switch {
+	case resp.StatusCode() != fasthttp.StatusOK:
+		return nil, c.answered(KindHTTPStatus, resp.StatusCode(), string(resp.Header.ContentType()), text)
+	case err != nil:
+		return nil, lane.transportFailure(ctx, err, doing)
+	}
+	return text, nil
 }
 
 func parseModels(raw []byte) ([]ModelInfo, error) {

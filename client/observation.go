@@ -30,6 +30,7 @@ type Observation struct {
 	FirstTool    *time.Duration // first tool-call delta
 	End          time.Duration  // [DONE], end of stream, or failure (E2E)
 
+	Arrivals        Arrivals // when each chunk with output came
 	ContentChunks   int
 	ReasoningChunks int
 	ToolChunks      int
@@ -71,23 +72,25 @@ type Kind string
 
 // Failure kinds.
 const (
-	KindDial             Kind = "dial"               // no connection
-	KindDNS              Kind = "dns"                // no address
-	KindTLS              Kind = "tls"                // handshake failed
-	KindTimeoutConnect   Kind = "timeout_connect"    // the connection did not open in time
-	KindTimeoutFirstByte Kind = "timeout_first_byte" // no whole response header in time
-	KindTimeoutIdle      Kind = "timeout_idle"       // the stream stalled
-	KindTimeoutTotal     Kind = "timeout_total"      // the whole request took too long
-	KindHTTPStatus       Kind = "http_status"        // not 200
-	KindNotEventStream   Kind = "not_event_stream"   // 200 with another content type, such as HTML
-	KindNotStreaming     Kind = "not_streaming"      // 200 with one JSON completion
-	KindServerError      Kind = "server_error"       // an error object inside a 200 response
-	KindProtocol         Kind = "protocol"           // broken HTTP or undecodable events
-	KindEventTooLarge    Kind = "event_too_large"    // an event above the bound
-	KindTruncated        Kind = "stream_truncated"   // the stream ended before a finish reason or [DONE]
-	KindEmptyStream      Kind = "empty_stream"       // 200 and nothing in it
-	KindAborted          Kind = "aborted"            // finish_reason "abort"
-	KindConnStale        Kind = "conn_stale"         // a kept-alive connection died as the request was written
-	KindCancelled        Kind = "cancelled"          // we stopped it
-	KindNoOutput         Kind = "no_output"          // a whole stream without visible content
+	KindDial             Kind = "dial"                 // no connection
+	KindDNS              Kind = "dns"                  // no address
+	KindProxy            Kind = "proxy"                // the proxy gave no connection
+	KindTLS              Kind = "tls"                  // handshake failed
+	KindTimeoutConnect   Kind = "timeout_connect"      // the connection did not open in time
+	KindTimeoutFirstByte Kind = "timeout_first_byte"   // no whole response header in time
+	KindTimeoutOutput    Kind = "timeout_first_output" // no output in time, though the response had begun
+	KindTimeoutIdle      Kind = "timeout_idle"         // the stream stalled
+	KindTimeoutTotal     Kind = "timeout_total"        // the whole request took too long
+	KindHTTPStatus       Kind = "http_status"          // not 200
+	KindNotEventStream   Kind = "not_event_stream"     // 200 with another content type, such as HTML
+	KindNotStreaming     Kind = "not_streaming"        // 200 with one JSON completion
+	KindServerError      Kind = "server_error"         // an error object inside a 200 response
+	KindProtocol         Kind = "protocol"             // broken HTTP or undecodable events
+	KindEventTooLarge    Kind = "event_too_large"      // an event above the bound
+	KindTruncated        Kind = "stream_truncated"     // the stream ended before a finish reason or [DONE]
+	KindEmptyStream      Kind = "empty_stream"         // 200 and nothing in it
+	KindAborted          Kind = "aborted"              // finish_reason "abort"
+	KindConnStale        Kind = "conn_stale"           // a kept-alive connection died as the request was written
+	KindCancelled        Kind = "cancelled"            // we stopped it
+	KindNoOutput         Kind = "no_output"            // a whole stream without visible content
 )

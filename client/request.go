@@ -56,14 +56,22 @@ func (r *Request) Body() ([]byte, error) {
 }
 
 // prepare fills an HTTP request for the endpoint.
-func (c *Client) prepare(req *fasthttp.Request, method, path string) {
+func (c *Client) prepare(req *fasthttp.Request, method, uri string) {
 	req.Header.SetMethod(method)
-	req.SetRequestURI(c.path + path)
+	req.SetRequestURI(uri)
 	req.Header.SetHost(c.host)
 	req.Header.SetUserAgent(c.cfg.UserAgent)
 	// A compressed stream arrives in the compressor's lumps, not the engine's.
 	req.Header.Set("Accept-Encoding", "identity")
 	if c.cfg.APIKey != "" {
 		req.Header.Set("Authorization", "Bearer "+c.cfg.APIKey)
+	}
+	if c.cfg.Proxy != nil && c.tls == nil {
+		if login := proxyLogin(c.cfg.Proxy); login != "" {
+			req.Header.Set("Proxy-Authorization", login)
+		}
+	}
+	for _, h := range c.cfg.Headers {
+		req.Header.Set(h.Name, h.Value)
 	}
 }

@@ -13,24 +13,27 @@ import (
 // away.
 const shortestSecret = 4
 
-// secret is the key in every spelling a server may send it back in.
+// secret is every key in every spelling a server may send it back in.
 type secret struct {
 	spellings []string
 	replacer  *strings.Replacer
 }
 
-func newSecret(key string) secret {
-	if len(key) < shortestSecret {
-		return secret{replacer: strings.NewReplacer()}
-	}
-	inJSON, ascii := jsonText(key), strconv.QuoteToASCII(key)
-	s := secret{spellings: []string{
-		key, inJSON, strings.ReplaceAll(inJSON, "/", `\/`), htmlSafe(key), ascii[1 : len(ascii)-1],
-		url.QueryEscape(key), url.PathEscape(key),
-	}}
+func newSecret(keys ...string) secret {
+	var s secret
 	var pairs []string
-	for _, spelling := range s.spellings {
-		pairs = append(pairs, spelling, "[key]")
+	for _, key := range keys {
+		if len(key) < shortestSecret {
+			continue
+		}
+		inJSON, ascii := jsonText(key), strconv.QuoteToASCII(key)
+		for _, spelling := range []string{
+			key, inJSON, strings.ReplaceAll(inJSON, "/", `\/`), htmlSafe(key), ascii[1 : len(ascii)-1],
+			url.QueryEscape(key), url.PathEscape(key),
+		} {
+			s.spellings = append(s.spellings, spelling)
+			pairs = append(pairs, spelling, "[key]")
+		}
 	}
 	s.replacer = strings.NewReplacer(pairs...)
 	return s

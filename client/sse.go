@@ -23,6 +23,11 @@ type tooLarge struct{ limit int }
 
 func (e *tooLarge) Error() string { return fmt.Sprintf("an event of more than %d bytes", e.limit) }
 
+// reset forgets an earlier stream and keeps the memory.
+func (s *splitter) reset() {
+	*s = splitter{limit: s.limit, line: s.line[:0], data: s.data[:0]}
+}
+
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // feed takes the next bytes and hands over each event they complete. The data
@@ -35,6 +40,13 @@ func (s *splitter) feed(p []byte, emit func(data []byte) bool) error {
 				p = p[1:]
 				continue
 			}
+		}
+		if data, rest, ok := s.plain(p); ok {
+			p = rest
+			if !emit(data) {
+				return nil
+			}
+			continue
 		}
 		end := lineEnd(p)
 		if end < 0 {
@@ -55,6 +67,29 @@ func (s *splitter) feed(p []byte, emit func(data []byte) bool) error {
 		}
 	}
 	return nil
+}
+
+var field = []byte("data:")
+
+// plain takes an event that is the usual one: a single data line and a blank
+// one, ended by line feeds, whole in p. It needs no copy.
+func (s *splitter) plain(p []byte) (data, rest []byte, ok bool) {
+	if len(s.line) > 0 || s.hasData || !bytes.HasPrefix(p, field) {
+		return nil, nil, false
+	}
+	end := bytes.IndexByte(p, '\n')
+	if end < 0 || end+1 >= len(p) || p[end+1] != '\n' || end > s.limit {
+		return nil, nil, false
+	}
+	data = p[len(field):end]
+	if bytes.IndexByte(data, '\r') >= 0 {
+		return nil, nil, false
+	}
+	if len(data) > 0 && data[0] == ' ' {
+		data = data[1:]
+	}
+	s.begun = true
+	return data, p[end+2:], true
 }
 
 // lineEnd is where the first line of p ends, -1 where it does not.

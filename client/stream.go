@@ -11,15 +11,18 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// stream turns events into an observation.
+// stream turns events into an observation. One serves all requests of a lane,
+// so that its buffers are made once.
 type stream struct {
 	client   *Client
 	media    string // the response's content type
 	o        *Observation
 	events   splitter
+	decoder  decoder
 	at       time.Duration // arrival of the bytes being parsed
-	text     strings.Builder
+	text     []byte
 	runes    int
+	usage    usage
 	seen     int    // events with data
 	bad      int    // events that are not JSON
 	odd      int    // events with a field of another type than it should have
@@ -32,8 +35,16 @@ type stream struct {
 
 const finishLimit = 128 // characters kept of a finish reason
 
-func newStream(c *Client, o *Observation) *stream {
-	return &stream{client: c, o: o, events: splitter{limit: c.cfg.MaxEventBytes}}
+func newStream(c *Client) *stream {
+	return &stream{client: c, events: splitter{limit: c.cfg.MaxEventBytes}}
+}
+
+// begin readies the stream for a response of the given content type.
+func (s *stream) begin(o *Observation, media string) {
+	s.events.reset()
+	*s = stream{
+		client: s.client, media: media, o: o, events: s.events, decoder: s.decoder, text: s.text[:0], start: s.start[:0],
+	}
 }
 
 // feed parses bytes that arrived at the given time.
@@ -58,15 +69,15 @@ func (s *stream) event(data []byte) bool {
 		s.done, s.ended, s.o.Terminal, s.o.End = true, true, true, s.at
 		return false
 	}
-	c, odd, err := decode(data)
+	c, err := s.decoder.decode(data)
 	if err != nil {
 		s.bad++
 		return true
 	}
-	if odd {
+	if c.odd {
 		s.odd++
 	}
-	if s.said = c.failed(); s.said != "" {
+	if s.said = c.said; s.said != "" {
 		s.ended, s.o.End = true, s.at
 		return false
 	}
@@ -76,39 +87,45 @@ func (s *stream) event(data []byte) bool {
 
 func (s *stream) chunk(c *chunk) {
 	o := s.o
-	if c.Usage != nil && !c.Usage.empty() {
-		o.Usage = c.Usage.plain() // the last one wins; counts are cumulative
-		if c.Usage.wrong() {
+	if !c.usage.empty() {
+		s.usage = c.usage // the last one wins; counts are cumulative
+		if c.usage.wrong() {
 			s.warn("a token count in usage is not a whole number of tokens and is taken as absent")
 		}
 	}
-	for i := range c.Choices {
-		choice := &c.Choices[i]
-		if d := choice.Delta; d != nil {
-			s.delta(d)
-		}
-		if choice.FinishReason != "" {
-			o.Terminal = true
-			o.FinishReasons = append(o.FinishReasons, shorten(s.client.secret.hide(string(choice.FinishReason)), finishLimit))
-		}
+	content, reasoning, tools := o.ContentChunks, o.ReasoningChunks, o.ToolChunks
+	for i := range c.choices {
+		s.choice(&c.choices[i])
+	}
+	switch {
+	case o.ContentChunks > content:
+		o.Arrivals.add(s.at, OutputContent)
+	case o.ReasoningChunks > reasoning:
+		o.Arrivals.add(s.at, OutputReasoning)
+	case o.ToolChunks > tools:
+		o.Arrivals.add(s.at, OutputTool)
 	}
 }
 
-func (s *stream) delta(d *delta) {
+func (s *stream) choice(one *choice) {
 	o := s.o
-	if d.Reasoning != "" || d.ReasoningContent != "" {
+	if len(one.reasoning) > 0 {
 		o.ReasoningChunks++
 		s.first(&o.FirstOutput)
 	}
-	if d.Content != "" {
+	if len(one.content) > 0 {
 		o.ContentChunks++
 		s.first(&o.FirstOutput)
 		s.first(&o.FirstContent)
-		s.keep(string(d.Content))
+		s.keep(one.content)
 	}
-	if len(d.ToolCalls) > 0 {
+	if one.tools {
 		o.ToolChunks++
 		s.first(&o.FirstTool)
+	}
+	if len(one.finish) > 0 {
+		o.Terminal = true
+		o.FinishReasons = append(o.FinishReasons, shorten(s.client.secret.hide(string(one.finish)), finishLimit))
 	}
 }
 
@@ -120,15 +137,18 @@ func (s *stream) first(at **time.Duration) {
 }
 
 // keep holds the visible text up to the limit of characters.
-func (s *stream) keep(content string) {
-	n := utf8.RuneCountInString(content)
+func (s *stream) keep(content []byte) {
+	if s.o.Truncated {
+		return
+	}
+	n := utf8.RuneCount(content)
 	if s.runes+n > CaptureLimit {
-		content = shorten(content, CaptureLimit-s.runes)
+		content = []byte(shorten(string(content), CaptureLimit-s.runes))
 		n = CaptureLimit - s.runes
 		s.o.Truncated = true
 	}
 	s.runes += n
-	s.text.WriteString(content)
+	s.text = append(s.text, content...)
 }
 
 func (s *stream) warn(text string) {
@@ -139,7 +159,10 @@ func (s *stream) warn(text string) {
 
 // flush moves what was gathered into the observation.
 func (s *stream) flush() {
-	s.o.Text = s.text.String()
+	s.o.Text = string(s.text)
+	if !s.usage.empty() {
+		s.o.Usage = s.usage.plain()
+	}
 	if s.bad > 0 {
 		s.warn(fmt.Sprintf("%d events are not JSON and were skipped", s.bad))
 	}

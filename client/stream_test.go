@@ -53,7 +53,7 @@ func TestStreamsThatAreWhole(t *testing.T) {
 		{"a field of another type does not lose the chunk", `data: {"object":5,"choices":[{"delta":{"content":"z","tool_calls":{}}}]}` + "\n\n" + ok, "za", 2, 0, 2, "stop", "unexpected type"},
 		{"an event that is no object is told", "data: 5\n\n" + ok, "a", 1, 0, 2, "stop", "unexpected type"},
 		{"usage with a fraction", d(`{"content":"a"}`) + fin(`"stop"`) + use("2.5") + end, "a", 1, 0, -1, "stop", "whole number"},
-		{"content of another type is no text", d(`{"content":[1]}`) + ok, "a", 1, 0, 2, "stop", ""},
+		{"content of another type is no text", d(`{"content":[1]}`) + ok, "a", 1, 0, 2, "stop", "unexpected type"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := observe(t, c.body)
@@ -145,8 +145,8 @@ func TestTheSameStreamForEveryCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		var o Observation
-		s := newStream(c, &o)
-		s.media = "text/event-stream"
+		s := newStream(c)
+		s.begin(&o, "text/event-stream")
 		for _, p := range parts {
 			if s.ended {
 				break
@@ -284,7 +284,8 @@ func FuzzChunk(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var o Observation
-		s := newStream(c, &o)
+		s := newStream(c)
+		s.begin(&o, "text/event-stream")
 		s.feed([]byte("data: "+string(data)+"\n\n"), time.Millisecond)
 		s.finish()
 		if o.Failure != nil && o.Failure.Message == "" {
@@ -308,18 +309,18 @@ func FuzzChunkFields(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, odd, err := decode(raw)
-		if err != nil || odd {
-			t.Fatalf("%s: odd %v, %v", raw, odd, err)
+		c, err := new(decoder).decode(raw)
+		if err != nil || c.odd {
+			t.Fatalf("%s: odd %v, %v", raw, c.odd, err)
 		}
-		got := c.Choices[0]
+		got := c.choices[0]
 		// Bytes that are no UTF-8 become replacement characters on the way in.
 		plain := func(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "�", "") }
-		same := func(got text, want string) bool { return plain(string(got)) == plain(want) }
-		if !same(got.Delta.Content, content) || !same(got.Delta.Reasoning, reasoning) || !same(got.FinishReason, finish) {
+		same := func(got []byte, want string) bool { return plain(string(got)) == plain(want) }
+		if !same(got.content, content) || !same(got.reasoning, reasoning) || !same(got.finish, finish) {
 			t.Errorf("%s became %+v", raw, got)
 		}
-		if n := c.Usage.Completion; n.wrong != (completion < 0) || !n.wrong && *n.n != completion {
+		if n := c.usage.completion; n.wrong != (completion < 0) || !n.wrong && n.n != completion {
 			t.Errorf("%d tokens became %+v", completion, n)
 		}
 	})
@@ -335,7 +336,8 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(block)))
 	var o Observation
-	s := newStream(c, &o)
+	s := newStream(c)
+	s.begin(&o, "text/event-stream")
 	for b.Loop() {
 		s.feed(block, time.Millisecond)
 	}

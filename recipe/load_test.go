@@ -148,7 +148,7 @@ func TestGrownRecipe(t *testing.T) {
 	if *o.MinTokens != 4 || *o.IgnoreEOS || *o.Temperature != 0 || *o.TopP != 0.9 || o.ReasoningEffort != "max" {
 		t.Errorf("%+v", o)
 	}
-	if s.Repeat != 3 || *s.Seed != -7 || s.MaxCells != 20000 || s.Timeout != (Timeout{Connect: 2 * time.Second, FirstByte: time.Minute, Idle: 30 * time.Second}) {
+	if s.Repeat != 3 || *s.Seed != -7 || s.MaxCells != 20000 || s.Timeout != (Timeout{Connect: 2 * time.Second, FirstByte: time.Minute, FirstOutput: 15 * time.Minute, Idle: 30 * time.Second}) {
 		t.Errorf("%+v", s)
 	}
 	l40s := p

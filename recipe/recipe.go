@@ -144,8 +144,9 @@ const DefaultMaxCells = 10_000
 
 // Timeout bounds the phases of one request. Zero means no limit.
 type Timeout struct {
-	Connect   time.Duration // until the connection is open; default 10s
-	FirstByte time.Duration // from the request written to the first byte of the response; default 15m
-	Idle      time.Duration // between two reads of the response; default 15m
-	Total     time.Duration // the whole request; default none
+	Connect     time.Duration // until the connection is open; default 10s
+	FirstByte   time.Duration // from the request written to the first byte of the response; default 15m
+	FirstOutput time.Duration // from the request written to the first output; default 15m
+	Idle        time.Duration // between two reads of the response; default 15m
+	Total       time.Duration // the whole request; default none
 }

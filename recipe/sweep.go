@@ -15,7 +15,7 @@ var (
 		hcl.BlockHeaderSchema{Type: "exclude", LabelNames: []string{"reason"}},
 		hcl.BlockHeaderSchema{Type: "timeout"})
 	excludeSchema = schemaOf("when")
-	timeoutSchema = schemaOf("connect first_byte idle total")
+	timeoutSchema = schemaOf("connect first_byte first_output idle total")
 )
 
 const (
@@ -263,7 +263,7 @@ func (l *loader) excludes(f *fields, content *hcl.BodyContent) []Exclude {
 // timeout has the defaults of patient people: a first byte may wait for a long
 // prefill behind a long queue.
 func (l *loader) timeout(f *fields, content *hcl.BodyContent) Timeout {
-	t := Timeout{Connect: 10 * time.Second, FirstByte: 15 * time.Minute, Idle: 15 * time.Minute}
+	t := Timeout{Connect: 10 * time.Second, FirstByte: 15 * time.Minute, FirstOutput: 15 * time.Minute, Idle: 15 * time.Minute}
 	blocks := content.Blocks.OfType("timeout")
 	if len(blocks) == 0 {
 		return t
@@ -274,6 +274,7 @@ func (l *loader) timeout(f *fields, content *hcl.BodyContent) Timeout {
 	inner, _ := l.body(blocks[0], l.plainScope(), l.base, timeoutSchema)
 	t.Connect = inner.duration("connect", t.Connect)
 	t.FirstByte = inner.duration("first_byte", t.FirstByte)
+	t.FirstOutput = inner.duration("first_output", t.FirstOutput)
 	t.Idle = inner.duration("idle", t.Idle)
 	t.Total = inner.duration("total", t.Total)
 	f.bad = f.bad || inner.bad

@@ -114,7 +114,7 @@ func (ep *endpoint) probe(ctx context.Context) *client.Failure {
 
 func unreachable(kind client.Kind) bool {
 	switch kind {
-	case client.KindDial, client.KindDNS, client.KindTLS, client.KindTimeoutConnect:
+	case client.KindDial, client.KindDNS, client.KindTLS, client.KindProxy, client.KindTimeoutConnect:
 		return true
 	}
 	return false

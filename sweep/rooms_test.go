@@ -18,14 +18,15 @@ var mayImport = map[string]struct {
 	ours    []string
 	foreign []string
 }{
-	"client":            {nil, []string{"github.com/valyala/fasthttp"}},
+	"client":            {nil, []string{"github.com/valyala/fasthttp", "github.com/andybalholm/brotli", "github.com/klauspost/compress", "github.com/go-faster/jx", "github.com/HdrHistogram/hdrhistogram-go", "golang.org/x/net/http/httpguts"}},
 	"client/prompt":     {nil, nil},
 	"client/simengine":  {[]string{"client/prompt"}, []string{"github.com/valyala/fasthttp"}},
 	"recipe":            {nil, []string{"github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty", "github.com/agext/levenshtein"}},
-	"sweep/metrics":     {nil, nil},
+	"sweep/metrics":     {nil, []string{"github.com/HdrHistogram/hdrhistogram-go"}},
 	"sweep/artifact":    {[]string{"sweep/metrics", "client"}, nil},
 	"sweep/summary":     {[]string{"sweep/artifact", "sweep/metrics"}, []string{"github.com/agext/levenshtein"}},
 	"sweep":             {[]string{"recipe", "client", "client/prompt", "client/simengine", "sweep/artifact", "sweep/metrics"}, []string{"github.com/hashicorp/go-hclog"}},
+	"cmd/benchclient":   {[]string{"client", "sweep/metrics", "cmd/internal/view"}, nil},
 	"cmd/anvilsweep":    {[]string{"cmd/internal/cli"}, nil},
 	"cmd/internal/cli":  {[]string{"cmd/internal/view", "recipe", "sweep", "sweep/artifact", "sweep/summary", "client/simengine"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/hashicorp/go-hclog"}},
 	"cmd/internal/view": {[]string{"recipe", "sweep", "sweep/artifact", "sweep/summary"}, []string{"github.com/olekukonko/tablewriter", "github.com/clipperhouse/displaywidth", "github.com/hashicorp/go-hclog", "golang.org/x/term"}},

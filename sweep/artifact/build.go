@@ -217,9 +217,9 @@ func wordsFault(w *ControlledOutput) string {
 // errorType is the Python class that programs which read the format expect.
 func errorType(o *client.Observation) string {
 	switch o.Failure.Kind {
-	case client.KindDial, client.KindDNS, client.KindTLS:
+	case client.KindDial, client.KindDNS, client.KindTLS, client.KindProxy:
 		return "URLError"
-	case client.KindTimeoutConnect, client.KindTimeoutFirstByte, client.KindTimeoutIdle, client.KindTimeoutTotal:
+	case client.KindTimeoutConnect, client.KindTimeoutFirstByte, client.KindTimeoutOutput, client.KindTimeoutIdle, client.KindTimeoutTotal:
 		return "TimeoutError"
 	case client.KindHTTPStatus:
 		return "HTTPError"
