@@ -9,10 +9,10 @@ BIN      := bin/anvilsweep
 DEMO     := results/demo
 FUZZTIME ?= 20s
 
-.PHONY: help demo build test vet lint race cover fuzz bench golden clean
+.PHONY: help demo build test vet lint race cover fuzz bench bench-client golden clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: build ## run the quickstart sweep on the embedded engine and print its summary
 	rm -rf $(DEMO)
@@ -51,6 +51,11 @@ fuzz: ## run every fuzzer for FUZZTIME (default 20s)
 
 bench: ## run every benchmark once, with allocations
 	go test -run '^$$' -bench . -benchmem ./...
+
+bench-client: ## measure the client itself against a server of known timing, about two minutes
+	@mkdir -p bin
+	go build -trimpath -o bin/benchclient ./cmd/benchclient
+	bin/benchclient
 
 golden: ## rewrite the golden files from what the code does now
 	@for pkg in $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n1 dirname | sort -u); do go test $$pkg -update; done

@@ -44,12 +44,12 @@ func planned(w io.Writer, s *sweep.PlannedSweep) error {
 	if s.Description != "" {
 		fmt.Fprintln(w, line(s.Description))
 	}
-	g := grid{header: []string{"model", "engine", "tier", "context", "cache", "output", "repeat", "concurrency:requests"}, left: 8}
+	g := Grid{Header: []string{"model", "engine", "tier", "context", "cache", "output", "repeat", "concurrency:requests"}, Names: 8}
 	var last []string
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		if c.Point.Concurrency.Warmup > 0 {
-			g.header[len(g.header)-1] = "concurrency:requests+warm-up"
+			g.Header[len(g.Header)-1] = "concurrency:requests+warm-up"
 		}
 		axes := sweep.Axes(c.Point)
 		row := []string{axes["model"], axes["engine"], axes["tier"], axes["context"], c.Point.Context.Cache, axes["output"], fmt.Sprint(c.Point.Repeat)}
@@ -62,10 +62,10 @@ func planned(w io.Writer, s *sweep.PlannedSweep) error {
 			continue
 		}
 		last = append(row, rung)
-		g.rows = append(g.rows, last)
+		g.Rows = append(g.Rows, last)
 	}
 	g.drop("repeat", "1")
-	if err := g.write(w, false); err != nil {
+	if err := g.Write(w, false); err != nil {
 		return err
 	}
 	requests, tokens := s.Totals()
@@ -78,19 +78,19 @@ func planned(w io.Writer, s *sweep.PlannedSweep) error {
 }
 
 // drop removes a column that says the same in every row.
-func (g *grid) drop(name, everywhere string) {
-	at := slices.Index(g.header, name)
-	for _, row := range g.rows {
+func (g *Grid) drop(name, everywhere string) {
+	at := slices.Index(g.Header, name)
+	for _, row := range g.Rows {
 		if row[at] != everywhere {
 			return
 		}
 	}
-	g.header = slices.Delete(slices.Clone(g.header), at, at+1)
-	for i := range g.rows {
-		g.rows[i] = slices.Delete(slices.Clone(g.rows[i]), at, at+1)
+	g.Header = slices.Delete(slices.Clone(g.Header), at, at+1)
+	for i := range g.Rows {
+		g.Rows[i] = slices.Delete(slices.Clone(g.Rows[i]), at, at+1)
 	}
-	if at < g.left {
-		g.left--
+	if at < g.Names {
+		g.Names--
 	}
 }
 

@@ -105,7 +105,7 @@ func (s shown) sweep(a *artifact.Sweep) {
 // distributions prints the families without those that repeat another's
 // numbers.
 func (s shown) distributions(d *artifact.Document) error {
-	g := grid{header: []string{"per request", "n", "mean", "stddev", "min", "p50", "p90", "p95", "p99", "max"}, left: 1}
+	g := Grid{Header: []string{"per request", "n", "mean", "stddev", "min", "p50", "p90", "p95", "p99", "max"}, Names: 1}
 	marked := false
 	for _, f := range artifact.Families() {
 		if f[0] == "mean_time_per_output_token" || f[0] == "mean_inter_token_latency_ms" {
@@ -123,9 +123,9 @@ func (s shown) distributions(d *artifact.Document) error {
 			}
 			row = append(row, text)
 		}
-		g.rows = append(g.rows, row)
+		g.Rows = append(g.Rows, row)
 	}
-	if err := g.write(s.w, false); err != nil {
+	if err := g.Write(s.w, false); err != nil {
 		return err
 	}
 	if marked {
@@ -141,7 +141,7 @@ func (s shown) failures(d *artifact.Document) error {
 	}
 	const most = 20
 	fmt.Fprintf(s.w, "\n%s:\n", plural(len(failures), "failure"))
-	g := grid{header: []string{"request", "class", "type", "message"}, left: 4}
+	g := Grid{Header: []string{"request", "class", "type", "message"}, Names: 4}
 	for i, f := range failures {
 		if i == most {
 			break
@@ -152,9 +152,9 @@ func (s shown) failures(d *artifact.Document) error {
 				row[j] = shorten(line(fmt.Sprint(v)), 90)
 			}
 		}
-		g.rows = append(g.rows, row)
+		g.Rows = append(g.Rows, row)
 	}
-	if err := g.write(s.w, false); err != nil {
+	if err := g.Write(s.w, false); err != nil {
 		return err
 	}
 	if len(failures) > most {

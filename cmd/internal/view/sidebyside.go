@@ -100,18 +100,18 @@ func pack(groups [][]column, width int) [][]column {
 }
 
 func (p *page) table(cols []column, left int) error {
-	g := grid{left: left}
+	g := Grid{Names: left}
 	for _, c := range cols {
-		g.header = append(g.header, strings.TrimSuffix(c.header(), "\n"))
+		g.Header = append(g.Header, strings.TrimSuffix(c.header(), "\n"))
 	}
 	for r := range cols[0].cells {
 		row := make([]string, len(cols))
 		for i, c := range cols {
 			row[i] = c.cells[r]
 		}
-		g.rows = append(g.rows, row)
+		g.Rows = append(g.Rows, row)
 	}
-	return g.write(p.w, p.markdown)
+	return g.Write(p.w, p.markdown)
 }
 
 // requests is completed/attempted of each tier, the failed ones marked.

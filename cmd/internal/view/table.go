@@ -10,19 +10,19 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// grid is a table of finished text.
-type grid struct {
-	header []string
-	rows   [][]string
-	left   int // how many leading columns hold names, set flush left; the rest are figures
+// Grid is a table of finished text.
+type Grid struct {
+	Header []string
+	Rows   [][]string
+	Names  int // how many leading columns hold names, set flush left; the rest are figures
 }
 
-// write renders the grid with light borders, or as Markdown.
-func (g grid) write(w io.Writer, markdown bool) error {
-	align := make([]tw.Align, len(g.header))
+// Write renders the grid with light borders, or as Markdown.
+func (g Grid) Write(w io.Writer, markdown bool) error {
+	align := make([]tw.Align, len(g.Header))
 	for i := range align {
 		align[i] = tw.AlignRight
-		if i < g.left {
+		if i < g.Names {
 			align[i] = tw.AlignLeft
 		}
 	}
@@ -43,8 +43,8 @@ func (g grid) write(w io.Writer, markdown bool) error {
 		}))
 	}
 	table := tablewriter.NewTable(w, options...)
-	table.Header(anys(g.header, markdown)...)
-	for _, row := range g.rows {
+	table.Header(anys(g.Header, markdown)...)
+	for _, row := range g.Rows {
 		if err := table.Append(anys(row, markdown)...); err != nil {
 			return err
 		}
