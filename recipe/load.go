@@ -23,6 +23,7 @@ type loader struct {
 	diags  Diagnostics
 	blocks map[string][]*hcl.Block // by type, in order of their files
 	base   *hcl.EvalContext        // functions, var, local
+	broken map[string]bool         // blocks with a reported fault, as "tier.h200": what names one is no fault of its own
 
 	models        registry[Model]
 	engines       registry[Engine]
@@ -124,10 +125,14 @@ func decodeAll[T any](l *loader, kind string, r *registry[T], decode func(*hcl.B
 	r.byName, r.values = map[string]*T{}, map[string]cty.Value{}
 	for _, block := range l.blocks[kind] {
 		value, shown := decode(block)
+		name := block.Labels[0]
 		if value == nil {
+			if l.broken == nil {
+				l.broken = map[string]bool{}
+			}
+			l.broken[kind+"."+name] = true
 			continue
 		}
-		name := block.Labels[0]
 		shown[refAttribute] = cty.StringVal(kind + "." + name)
 		r.byName[name], r.values[name] = value, cty.ObjectVal(shown)
 	}

@@ -100,6 +100,18 @@ func (l *loader) checkCell(t hcl.Traversal, part string, at hcl.Range) bool {
 	return false
 }
 
+// names reports whether an expression names any of the blocks, written
+// "tier.h200".
+func (l *loader) names(expr hcl.Expression, blocks map[string]bool) bool {
+	return slices.ContainsFunc(expr.Variables(), func(t hcl.Traversal) bool {
+		if len(t) < 2 {
+			return false
+		}
+		step, ok := t[1].(hcl.TraverseAttr)
+		return ok && blocks[t.RootName()+"."+step.Name]
+	})
+}
+
 func unknownRoot(root string, known scope) string {
 	switch {
 	case slices.Contains(keptRoots, root):

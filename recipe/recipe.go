@@ -49,8 +49,22 @@ type Tier struct {
 	Currency     string   // "USD" when not said
 	BaseURL      string   // absolute http(s) URL ending in the version, "http://127.0.0.1:8000/v1"; empty for a sim engine
 	APIKeyEnv    string   // name of the environment variable, never the key
+	Headers      []Header // sent with every request, sorted by name
+	TLS          *TLS     // nil: the system's trust
+	UnixSocket   string   // path of a socket to connect to instead of BaseURL's host
 	ClockDomain  string
 	Profile      string // profile of the embedded engine; engines of kind sim only
+}
+
+// Header is sent with every request. Its value is written in the recipe, or
+// stands in an environment variable.
+type Header struct{ Name, Value, Env string }
+
+// TLS says whom an https endpoint is trusted to be.
+type TLS struct {
+	CAFile     string // PEM; beside the recipe unless absolute
+	ServerName string
+	Insecure   bool // any certificate is accepted
 }
 
 // Context is one nominal prompt size with the rules its prompts follow.
@@ -59,12 +73,19 @@ type Context struct {
 	Tokens             int    // nominal; 0 means sampled from the measured distribution
 	Cache              string // CacheUnique or CacheShared
 	SharedPrefixTokens int    // 0 in unique mode
+	Sizing             string // SizingChars or SizingTokens
 }
 
 // Prompt cache modes of a Context.
 const (
 	CacheUnique = "unique"
 	CacheShared = "shared"
+)
+
+// Ways to size the prompts of a Context.
+const (
+	SizingChars  = "chars"  // three characters a token, the artifact format's rule
+	SizingTokens = "tokens" // the server's own count
 )
 
 // Rung is one step of a concurrency ladder.
@@ -137,6 +158,7 @@ type Sweep struct {
 	Seed        *int64 // nil: derived from each cell's digest
 	MaxCells    int    // cap on the matrix before expansion; DefaultMaxCells when not said
 	Timeout     Timeout
+	Fresh       bool // a connection of its own for every request
 }
 
 // DefaultMaxCells is the largest matrix a sweep may have unless it says otherwise.

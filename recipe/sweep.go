@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	sweepSchema = schemaOf("description model engine tier context concurrency output repeat seed max_cells",
+	sweepSchema = schemaOf("description model engine tier context concurrency output repeat seed max_cells connection",
 		hcl.BlockHeaderSchema{Type: "exclude", LabelNames: []string{"reason"}},
 		hcl.BlockHeaderSchema{Type: "timeout"})
 	excludeSchema = schemaOf("when")
@@ -64,6 +64,7 @@ func (l *loader) sweep(block *hcl.Block) *Sweep {
 	s := &Sweep{
 		Name: block.Labels[0], Description: f.text("description"), File: block.DefRange.Filename,
 		Repeat: f.whole("repeat", 1, maxRepeat, 1), MaxCells: f.whole("max_cells", 1, maxMaxCells, DefaultMaxCells),
+		Fresh: f.oneOf("connection", "reuse", "fresh") == "fresh",
 	}
 	if _, said := f.known["seed"]; said {
 		seed := int64(f.whole("seed", -1<<53, 1<<53, 0))
@@ -138,7 +139,7 @@ func (l *loader) axis(f *fields, name, hint string, g given) []Value {
 func axisKey(v Value) any {
 	switch v := v.(type) {
 	case *Context:
-		return Context{Tokens: v.Tokens, Cache: v.Cache, SharedPrefixTokens: v.SharedPrefixTokens}
+		return Context{Tokens: v.Tokens, Cache: v.Cache, SharedPrefixTokens: v.SharedPrefixTokens, Sizing: v.Sizing}
 	case *Rung:
 		return v.Value
 	case *Model:
@@ -165,7 +166,7 @@ func (l *loader) axisValues(f *fields, name, hint string, g given) []Value {
 		}
 	case "context":
 		if n, ok := f.contextTokens(name, g); ok {
-			return []Value{&Context{Tokens: n, Cache: CacheUnique}}
+			return []Value{&Context{Tokens: n, Cache: CacheUnique, Sizing: SizingChars}}
 		}
 		return nil
 	case "concurrency":

@@ -2,27 +2,39 @@ package recipe
 
 import (
 	"fmt"
+	"maps"
+	"net/http"
 	"net/url"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 )
 
 var (
-	tierSchema     = schemaOf("gpu count memory_gib price_per_hour currency base_url api_key_env clock_domain profile")
+	tierSchema = schemaOf("gpu count memory_gib price_per_hour currency base_url api_key_env headers header_env unix_socket clock_domain profile",
+		hcl.BlockHeaderSchema{Type: "tls"})
+	tlsSchema      = schemaOf("ca_file server_name insecure")
 	variableName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	clockDomain    = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 	largestDecimal = 1e12
 )
 
 func (l *loader) tier(block *hcl.Block) (*Tier, map[string]cty.Value) {
-	f, _ := l.body(block, l.plainScope(), l.base, tierSchema)
+	f, content := l.body(block, l.plainScope(), l.base, tierSchema)
 	t := &Tier{
 		Name: block.Labels[0], GPU: f.text("gpu"), Count: f.whole("count", 1, 1<<20, 1),
 		PricePerHour: f.decimal("price_per_hour", 0, largestDecimal), Currency: "USD",
 		BaseURL: f.baseURL(), APIKeyEnv: f.keyName(), ClockDomain: f.text("clock_domain"), Profile: f.text("profile"),
+		Headers: f.headers(), UnixSocket: f.text("unix_socket"),
+	}
+	t.TLS = l.tls(f, content, t.BaseURL)
+	if t.UnixSocket != "" && t.BaseURL == "" && !f.bad {
+		f.fail(f.known["unix_socket"].at, "Socket without base_url", "unix_socket needs a base_url too, for the path and the Host header: http://127.0.0.1/v1.")
 	}
 	if memory := f.decimal("memory_gib", 0, largestDecimal); memory != nil {
 		t.MemoryGiB = *memory
@@ -45,6 +57,77 @@ func (l *loader) tier(block *hcl.Block) (*Tier, map[string]cty.Value) {
 	}
 	return t, shown
 }
+
+// tls decodes the tls block.
+func (l *loader) tls(f *fields, content *hcl.BodyContent, baseURL string) *TLS {
+	blocks := content.Blocks.OfType("tls")
+	if len(blocks) == 0 {
+		return nil
+	}
+	if len(blocks) > 1 {
+		f.fail(blocks[1].DefRange, "Declared twice", "A tier has one tls block.")
+	}
+	inner, _ := l.body(blocks[0], l.plainScope(), l.base, tlsSchema)
+	t := &TLS{CAFile: inner.text("ca_file"), ServerName: inner.text("server_name"), Insecure: inner.flag("insecure", false)}
+	f.bad = f.bad || inner.bad
+	if t.CAFile != "" && !filepath.IsAbs(t.CAFile) {
+		t.CAFile = filepath.Join(filepath.Dir(blocks[0].DefRange.Filename), t.CAFile)
+	}
+	switch {
+	case f.bad:
+	case !strings.HasPrefix(baseURL, "https:"):
+		f.fail(blocks[0].DefRange, "TLS without https", "A tls block needs a base_url that begins with https.")
+	case t.Insecure && (t.CAFile != "" || t.ServerName != ""):
+		f.fail(blocks[0].DefRange, "Trust and no trust", "insecure accepts any certificate, so ca_file and server_name mean nothing beside it; take one of them out.")
+	case t.Insecure:
+		l.diags.warn(blocks[0].DefRange, "Any certificate is accepted", "insecure = true: whoever is on the way can read and change requests, the key included. Name the CA with ca_file instead.")
+	}
+	return t
+}
+
+// headers are what a gateway wants to see beside the key. What looks like a
+// secret belongs in header_env.
+func (f *fields) headers() []Header {
+	var out []Header
+	add := func(attribute string) {
+		values := f.texts(attribute)
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			value := values[name]
+			h := Header{Name: http.CanonicalHeaderKey(name), Value: value}
+			at := f.known[attribute].at
+			switch {
+			case !headerName.MatchString(name):
+				f.fail(at, "Wrong header", "%s: %q is no name of an HTTP header.", attribute, name)
+			case slices.Contains(ownHeaders, h.Name):
+				f.fail(at, "Wrong header", "%s: %s is set by anvilsweep itself.", attribute, h.Name)
+			case slices.ContainsFunc(out, func(o Header) bool { return o.Name == h.Name }):
+				f.fail(at, "Header given twice", "%s is given twice in headers and header_env.", h.Name)
+			case attribute == "header_env" && !variableName.MatchString(value):
+				f.bad = true
+				f.l.quietFault(at, "Wrong header_env", "header_env holds names of environment variables, such as MY_API_KEY, and never the value itself.")
+			case attribute == "headers" && secretHeader.MatchString(name):
+				f.bad = true
+				f.l.quietFault(at, "Secret in a recipe", fmt.Sprintf("%s looks like a secret: put it into an environment variable and name that in header_env.", h.Name))
+			case attribute == "headers" && strings.ContainsFunc(value, unicode.IsControl):
+				f.fail(at, "Wrong header", "headers: the value of %s holds a line break or another control character.", h.Name)
+			}
+			if attribute == "header_env" {
+				h.Value, h.Env = "", value
+			}
+			out = append(out, h)
+		}
+	}
+	add("headers")
+	add("header_env")
+	slices.SortFunc(out, func(a, b Header) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+var (
+	headerName   = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+	secretHeader = regexp.MustCompile(`(?i)key|token|secret|password|auth|cookie`)
+	ownHeaders   = []string{"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection", "Accept", "Accept-Encoding"}
+)
 
 // baseURL is an absolute http or https URL. What readers of the artifact
 // refuse is refused here, before anything is measured.

@@ -13,13 +13,23 @@ func (r *Runner) describe(ep *endpoint, c *Cell, m measured) *artifact.Sweep {
 		Program: artifact.Program{Name: "anvilsweep", Version: r.Version},
 		Name:    c.Sweep, CellID: c.ID, CellDigest: c.Digest,
 		CellDigestRule: CellDigestRule, ConfigurationRule: FingerprintRule,
-		Axes: Axes(p), Repeat: p.Repeat, State: "complete", Loop: "closed", SeedOrigin: c.SeedOrigin,
+		Axes: Axes(p), Repeat: p.Repeat, State: "complete", Loop: "closed", Connection: "reuse", SeedOrigin: c.SeedOrigin,
 		Engine:         artifact.Engine{Name: p.Engine.Name, Kind: p.Engine.Kind, Version: p.Engine.Version, Image: p.Engine.Image, Flags: p.Engine.Flags},
 		Model:          artifact.Model{Name: p.Model.Name, ID: p.Model.ID, Revision: p.Model.Revision, Quantization: p.Model.Quantization, ContextWindow: c.declaredWindow()},
 		Tier:           describeTier(p.Tier),
-		Endpoint:       ep.describe(p.Model.ID),
+		Endpoint:       ep.describe(p),
 		RequestOptions: artifact.RequestOptions{MinTokens: p.Output.MinTokens, IgnoreEOS: p.Output.IgnoreEOS},
 		Warmup:         m.warmup,
+		InterChunk:     artifact.NewSpread(m.gather.gaps.Milliseconds()),
+		PromptSize:     m.size.describe(p.Context),
+		Client:         artifact.ClientFacts{Watch: m.watch},
+	}
+	if c.Fresh {
+		s.Connection = "fresh"
+	}
+	if t := m.gather.trace; t != nil {
+		name := t.name()
+		s.Trace = &name
 	}
 	if m.interrupted != "" {
 		s.State, s.StateReason = "interrupted", m.interrupted
@@ -35,8 +45,15 @@ func describeTier(t *recipe.Tier) *artifact.Tier {
 	return out
 }
 
-func (ep *endpoint) describe(model string) artifact.Endpoint {
-	out := artifact.Endpoint{ReportedModels: []string{}, Simulated: ep.simulated(model)}
+func (ep *endpoint) describe(p recipe.Point) artifact.Endpoint {
+	model := p.Model.ID
+	out := artifact.Endpoint{ReportedModels: []string{}, Simulated: ep.simulated(model), TLSInsecure: p.Tier.TLS != nil && p.Tier.TLS.Insecure}
+	if ep.proxy != nil {
+		out.Proxy = &ep.proxy.Host
+	}
+	if p.Tier.UnixSocket != "" {
+		out.UnixSocket = &p.Tier.UnixSocket
+	}
 	if ep.noModels != nil {
 		text := ep.noModels.Error()
 		out.ModelsError = &text

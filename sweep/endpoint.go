@@ -1,10 +1,16 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
+	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpproxy"
 
 	"anvilsweep/client"
 	"anvilsweep/client/simengine"
@@ -27,6 +33,8 @@ type endpoint struct {
 	client   *client.Client
 	patience time.Duration     // for the model list
 	engine   *simengine.Engine // nil unless embedded
+	proxy    *url.URL          // nil: none in between
+	sizes    map[string]sizing // of prompts counted in tokens, by their kind
 
 	models   []client.ModelInfo
 	noModels *client.Failure // why there is no list, where the server is up
@@ -46,9 +54,9 @@ type endpoints struct {
 
 func (e *endpoints) get(c *Cell) (*endpoint, error) {
 	p := c.Point
-	key := fmt.Sprintf("%s|%s|%v", p.Tier.BaseURL, p.Tier.APIKeyEnv, c.Timeout)
+	key := fmt.Sprintf("%s|%s|%v|%v|%s|%v|%v", p.Tier.BaseURL, p.Tier.APIKeyEnv, p.Tier.Headers, p.Tier.TLS, p.Tier.UnixSocket, c.Fresh, c.Timeout)
 	if embedded(p) {
-		key = fmt.Sprintf("sim|%s|%s|%s|%v", p.Tier.Name, p.Tier.Profile, p.Model.ID, c.Timeout)
+		key = fmt.Sprintf("sim|%s|%s|%s|%v|%v", p.Tier.Name, p.Tier.Profile, p.Model.ID, c.Fresh, c.Timeout)
 	}
 	if found, ok := e.open[key]; ok {
 		return found, nil
@@ -62,17 +70,66 @@ func (e *endpoints) get(c *Cell) (*endpoint, error) {
 			return nil, err
 		}
 	}
-	var apiKey string
-	if p.Tier.APIKeyEnv != "" {
-		apiKey = e.getenv(p.Tier.APIKeyEnv)
+	cfg, err := e.config(ep, c)
+	if err != nil {
+		return nil, errors.Join(err, ep.close())
 	}
-	cl, err := client.New(client.Config{BaseURL: ep.baseURL, APIKey: apiKey, Timeout: client.Timeout(c.Timeout), UserAgent: "anvilsweep"})
+	cl, err := client.New(cfg)
 	if err != nil {
 		return nil, errors.Join(err, ep.close())
 	}
 	ep.client = cl
 	e.open[key] = ep
 	return ep, nil
+}
+
+// config is how the cell's endpoint is reached. The embedded engine is never
+// behind a proxy.
+func (e *endpoints) config(ep *endpoint, c *Cell) (client.Config, error) {
+	t := c.Point.Tier
+	cfg := client.Config{BaseURL: ep.baseURL, Timeout: client.Timeout(c.Timeout), Fresh: c.Fresh, UserAgent: "anvilsweep", Socket: t.UnixSocket}
+	if t.APIKeyEnv != "" {
+		cfg.APIKey = e.getenv(t.APIKeyEnv)
+	}
+	for _, h := range t.Headers {
+		header := client.Header{Name: h.Name, Value: h.Value}
+		if h.Env != "" {
+			header.Value, header.Secret = e.getenv(h.Env), true
+		}
+		cfg.Headers = append(cfg.Headers, header)
+	}
+	if t.TLS != nil {
+		cfg.TLS = client.TLS{ServerName: t.TLS.ServerName, Insecure: t.TLS.Insecure}
+		if t.TLS.CAFile != "" {
+			var err error
+			if cfg.TLS.CA, err = os.ReadFile(t.TLS.CAFile); err != nil {
+				return cfg, fmt.Errorf("tier %q: ca_file: %w", t.Name, err)
+			}
+		}
+	}
+	if ep.engine != nil || t.UnixSocket != "" {
+		return cfg, nil
+	}
+	var err error
+	cfg.Proxy, err = proxyOf(ep.baseURL, e.getenv)
+	ep.proxy = cfg.Proxy
+	return cfg, err
+}
+
+// proxyOf is the proxy that the environment names for an address, by the
+// conventions of other programs: none for this machine itself.
+func proxyOf(base string, getenv func(string) string) (*url.URL, error) {
+	either := func(name string) string { return cmp.Or(getenv(name), getenv(strings.ToLower(name))) }
+	u, err := url.Parse(base)
+	if err != nil {
+		return nil, errors.New("base_url is not a URL") // which recipe and client say better
+	}
+	proxies := httpproxy.Config{HTTPProxy: either("HTTP_PROXY"), HTTPSProxy: either("HTTPS_PROXY"), NoProxy: either("NO_PROXY")}
+	proxy, err := proxies.ProxyFunc()(u)
+	if err != nil {
+		return nil, errors.New("the proxy that HTTP_PROXY or HTTPS_PROXY names is not a URL")
+	}
+	return proxy, nil
 }
 
 func (ep *endpoint) start(p recipe.Point) error {

@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
+	"anvilsweep/client/prompt"
 	"anvilsweep/recipe"
 )
 
@@ -24,15 +26,41 @@ const (
 // the recipe fixes one, so two cells never share prompts by accident.
 func newCell(sourceRecipe string, s *recipe.Sweep, p recipe.Point, requests int) Cell {
 	c := Cell{
-		Sweep: s.Name, SourceRecipe: sourceRecipe, Point: p, Requests: requests, Timeout: s.Timeout,
+		Sweep: s.Name, SourceRecipe: sourceRecipe, Point: p, Requests: requests, Timeout: s.Timeout, Fresh: s.Fresh,
 		Digest: digest(measurement(s, p, requests)), Fingerprint: digest(replica(p)),
 	}
 	if s.Seed != nil {
 		c.Seed, c.SeedOrigin = *s.Seed, "recipe"
 	} else {
-		c.Seed, c.SeedOrigin = seedFrom(c.Digest), "cell_digest"
+		c.Seed, c.SeedOrigin = seedFrom(c.Digest), seedOfRun
+		if p.Context.Tokens == 0 {
+			c.SeedOrigin = "cell_digest" // it draws the contexts: two runs must draw the same
+		}
 	}
 	return c
+}
+
+// seedOfRun is the origin of a seed that each run of the cell derives anew.
+const seedOfRun = "cell_digest_and_start"
+
+// FixedSeed is the seed that the recipe fixes; nil where each run has its own.
+func (c *Cell) FixedSeed() *int64 {
+	if c.SeedOrigin == seedOfRun {
+		return nil
+	}
+	return &c.Seed
+}
+
+// salted is the cell with the prompts of this run alone: on a server that has
+// been up since the last one, the same prompts would be in its cache. A seed
+// that the recipe fixes stays.
+func (c *Cell) salted(start time.Time) *Cell {
+	if c.SeedOrigin != seedOfRun {
+		return c
+	}
+	out := *c
+	out.Seed = seedFrom(digest(map[string]any{"cell": c.Digest, "start_unix_ns": start.UnixNano()}))
+	return &out
 }
 
 func measurement(s *recipe.Sweep, p recipe.Point, requests int) map[string]any {
@@ -42,7 +70,7 @@ func measurement(s *recipe.Sweep, p recipe.Point, requests int) map[string]any {
 		"context_tokens":       p.Context.Tokens,
 		"cache":                p.Context.Cache,
 		"shared_prefix_tokens": p.Context.SharedPrefixTokens,
-		"prompt_rule":          "anvil-chars/v1",
+		"prompt_rule":          promptRule(p.Context),
 		"words":                p.Output.Words,
 		"policy":               p.Output.Policy,
 		"canaries":             p.Output.Canaries,
@@ -62,9 +90,13 @@ func measurement(s *recipe.Sweep, p recipe.Point, requests int) map[string]any {
 	m["endpoint"] = map[string]any{"base_url": p.Tier.BaseURL, "profile": p.Tier.Profile}
 	m["workload"] = workload
 	m["sampling"] = sampling
-	m["load"] = map[string]any{"loop": "closed", "concurrency": p.Concurrency.Value, "requests": requests, "warmup": p.Concurrency.Warmup}
+	m["load"] = map[string]any{"loop": "closed", "fresh_connections": s.Fresh, "concurrency": p.Concurrency.Value, "requests": requests, "warmup": p.Concurrency.Warmup}
 	m["repeat"] = p.Repeat
 	return m
+}
+
+func promptRule(c *recipe.Context) string {
+	return prompt.Workload{Tokens: c.Sizing == recipe.SizingTokens}.Rule()
 }
 
 // replica is the normalised configuration of one server: what two replicas

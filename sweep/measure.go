@@ -19,8 +19,11 @@ type measured struct {
 	started, finished time.Time
 	wall              time.Duration
 	window            *int // tokens; what the prompts were cut by
+	size              sizing
 	results           []artifact.Result
 	warmup            artifact.Warmup
+	gather            *gather
+	watch             artifact.Watch
 	interrupted       string // why, when the run was stopped in this cell
 }
 
@@ -28,37 +31,50 @@ type measured struct {
 // format's 10,000 requests, so they share no prompt with a measured one.
 const warmupIndex = 90_000
 
-// load is one cell's closed loop: as many lanes as requests in flight, each
+// load is one cell's closed loop: as many workers as requests in flight, each
 // taking the next request when its last one ended.
 type load struct {
 	cell     *Cell
 	ep       *endpoint
 	workload prompt.Workload
+	size     sizing
+	gather   *gather // nil: nothing is measured
 	done     func(failed bool)
 }
 
 // measure warms the endpoint up, then runs the cell's requests.
-func (r *Runner) measure(admit, flight context.Context, ep *endpoint, c *Cell) measured {
-	m := measured{window: c.declaredWindow()}
+func (r *Runner) measure(admit, flight context.Context, ep *endpoint, c *Cell, t *trace) measured {
+	m := measured{window: c.declaredWindow(), gather: newGather(t)}
 	asked := ep.probed
 	down := ep.probe(flight)
 	if !asked && ep.noModels != nil {
 		r.Log.Warn("the server does not list its models; prompts are cut to no window but the recipe's", "base_url", ep.baseURL, "reason", ep.noModels.Error())
 	}
+	if t := c.Point.Tier; !asked && t.TLS != nil && t.TLS.Insecure {
+		r.Log.Warn("ANY TLS certificate is accepted (insecure = true): whoever is on the way can read and change requests, the key included", "tier", t.Name, "base_url", ep.baseURL)
+	}
+	if !asked && ep.proxy != nil {
+		r.Log.Warn("requests go through a proxy that the environment names; its time is in every figure", "proxy", ep.proxy.Host, "base_url", ep.baseURL)
+	}
 	if entry := ep.entry(c.Point.Model.ID); m.window == nil && entry != nil {
 		m.window = entry.MaxModelLen
 	}
-	contexts, capErr := c.contexts(m.window), error(nil)
+	contexts, unfit := c.contexts(m.window), error(nil)
 	if _, err := prompt.Cap(m.window, c.Point.Output.MaxTokens); err != nil {
-		capErr = err
+		unfit = err
 	}
 	l := &load{cell: c, ep: ep, workload: workload(c)}
-	if down == nil && capErr == nil {
+	if down == nil && unfit == nil {
+		unfit = l.calibrate(admit, flight, contexts)
+	}
+	m.size = l.size
+	if down == nil && unfit == nil {
 		if m.warmup = l.warm(admit, flight, contexts[0]); m.warmup.Failed > 0 {
 			r.Log.Warn("warm-up requests failed; they are in no figure", "cell", c.ID, "failed", m.warmup.Failed, "of", m.warmup.Requests)
 		}
 	}
 	l.done = func(failed bool) { r.tell(func(o Observer) { o.RequestDone(c, failed) }) }
+	l.gather = m.gather
 
 	m.started = time.Now()
 	switch {
@@ -68,12 +84,21 @@ func (r *Runner) measure(admit, flight context.Context, ep *endpoint, c *Cell) m
 			failure.Message = "not sent, the endpoint is down: " + failure.Message
 			res.Observation = &client.Observation{Start: m.started, Failure: &failure}
 		})
-	case capErr != nil:
-		m.results = fill(contexts, func(res *artifact.Result) { res.PromptError = capErr.Error() })
+	case unfit != nil:
+		m.results = fill(contexts, func(res *artifact.Result) { res.PromptError = unfit.Error() })
 	default:
-		m.results = l.run(admit, flight, contexts, 0, c.Point.Concurrency.Value)
+		lanes := l.open(flight, min(c.Point.Concurrency.Value, len(contexts)))
+		w := startWatch()
+		m.started = time.Now()
+		m.results = l.run(admit, flight, contexts, 0, lanes)
+		m.wall, m.watch = time.Since(m.started), w.end()
+		l.close(lanes)
 	}
-	m.wall, m.finished = time.Since(m.started), time.Now()
+	if m.wall == 0 {
+		m.wall = time.Since(m.started)
+	}
+	m.finished = m.started.Add(m.wall)
+	m.gather.fill(&m.watch)
 	if admit.Err() != nil && unfinished(m.results) {
 		m.interrupted = context.Cause(admit).Error()
 	}
@@ -85,6 +110,7 @@ func workload(c *Cell) prompt.Workload {
 		Seed: c.Seed, Unique: c.Point.Context.Cache == recipe.CacheUnique,
 		SharedPrefixTokens: c.Point.Context.SharedPrefixTokens,
 		Canaries:           c.Point.Output.Canaries, Words: c.Point.Output.Words,
+		Tokens: c.Point.Context.Sizing == recipe.SizingTokens,
 	}
 }
 
@@ -121,7 +147,9 @@ func (l *load) warm(admit, flight context.Context, contextTokens int) artifact.W
 		contexts[i] = contextTokens
 	}
 	w := artifact.Warmup{Requests: n}
-	for _, res := range l.run(admit, flight, contexts, warmupIndex, min(n, l.cell.Point.Concurrency.Value)) {
+	lanes := l.open(flight, min(n, l.cell.Point.Concurrency.Value))
+	defer l.close(lanes)
+	for _, res := range l.run(admit, flight, contexts, warmupIndex, lanes) {
 		if o := res.Observation; o != nil && o.Failure == nil {
 			w.Completed++
 			continue
@@ -139,18 +167,38 @@ func (l *load) warm(admit, flight context.Context, contextTokens int) artifact.W
 	return w
 }
 
-// run sends one request for each context over the given number of lanes and
-// returns when all have ended. Requests that were never sent say why.
-func (l *load) run(admit, flight context.Context, contexts []int, firstIndex, lanes int) []artifact.Result {
+// open opens the workers' connections at once, before anything is measured.
+func (l *load) open(ctx context.Context, n int) []*client.Lane {
+	lanes := make([]*client.Lane, n)
+	var wg sync.WaitGroup
+	for i := range lanes {
+		lanes[i] = l.ep.client.Lane()
+		wg.Go(func() { lanes[i].Open(ctx) })
+	}
+	wg.Wait()
+	return lanes
+}
+
+func (l *load) close(lanes []*client.Lane) {
+	for _, lane := range lanes {
+		lane.Close()
+		if l.gather != nil {
+			l.gather.leave(lane.Watch)
+		}
+	}
+}
+
+// run sends one request for each context over the lanes and returns when all
+// have ended. Requests that were never sent say why.
+func (l *load) run(admit, flight context.Context, contexts []int, firstIndex int, lanes []*client.Lane) []artifact.Result {
 	results := make([]artifact.Result, len(contexts))
 	next := make(chan int)
 	var wg sync.WaitGroup
-	for range min(lanes, len(contexts)) {
+	for _, lane := range lanes {
 		wg.Go(func() {
-			lane := l.ep.client.Lane()
-			defer lane.Close()
+			var free time.Time // when the last response ended
 			for i := range next {
-				results[i] = l.one(flight, lane, firstIndex+i, contexts[i])
+				results[i] = l.one(flight, lane, firstIndex+i, contexts[i], &free)
 				if l.done != nil {
 					l.done(results[i].Observation == nil || results[i].Observation.Failure != nil)
 				}
@@ -177,17 +225,35 @@ func (l *load) run(admit, flight context.Context, contexts []int, firstIndex, la
 	return results
 }
 
-func (l *load) one(flight context.Context, lane *client.Lane, index, contextTokens int) artifact.Result {
+// one runs one request. free is when its worker's last one ended, and becomes
+// when this one did.
+func (l *load) one(flight context.Context, lane *client.Lane, index, contextTokens int, free *time.Time) artifact.Result {
 	begin := time.Now()
 	res := artifact.Result{Index: index, PlannedContextTokens: contextTokens}
-	text, err := l.workload.Build(index, contextTokens)
+	text, err := l.workload.Build(index, contextTokens, l.size.chars[contextTokens])
 	if err != nil {
 		res.PromptError = err.Error()
 		res.Elapsed = time.Since(begin)
 		return res
 	}
+	o := lane.Do(flight, l.request(text))
+	res.Observation, res.Elapsed = &o, time.Since(begin)
+	l.check(&res)
+	if l.gather != nil {
+		idle := time.Duration(-1)
+		if !free.IsZero() {
+			idle = o.Start.Sub(*free) - o.Connect
+		}
+		l.gather.take(&res, idle)
+	}
+	*free = o.Start.Add(o.End)
+	o.Text, o.Arrivals = "", client.Arrivals{} // looked at, and too much to keep of thousands
+	return res
+}
+
+func (l *load) request(text string) *client.Request {
 	out := l.cell.Point.Output
-	request := client.Request{
+	request := &client.Request{
 		Model: l.cell.Point.Model.ID, Prompt: text, MaxTokens: out.MaxTokens,
 		TopP: out.TopP, MinTokens: out.MinTokens, IgnoreEOS: out.IgnoreEOS,
 		EnableThinking: thinking(out.Thinking), ReasoningEffort: out.ReasoningEffort,
@@ -195,10 +261,7 @@ func (l *load) one(flight context.Context, lane *client.Lane, index, contextToke
 	if out.Temperature != nil {
 		request.Temperature = *out.Temperature
 	}
-	o := lane.Do(flight, &request)
-	res.Observation, res.Elapsed = &o, time.Since(begin)
-	l.check(&res)
-	return res
+	return request
 }
 
 // check holds the response against what the prompt asked for. A response

@@ -44,7 +44,8 @@ type Cell struct {
 	Point        recipe.Point
 	Requests     int
 	Seed         int64
-	SeedOrigin   string // "recipe" or "cell_digest"
+	SeedOrigin   string // "recipe", "cell_digest", or "cell_digest_and_start": another in each run
+	Fresh        bool   // a connection of its own for every request
 	Timeout      recipe.Timeout
 }
 

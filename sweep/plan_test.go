@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"anvilsweep/recipe"
 )
@@ -247,13 +248,23 @@ func TestSeeds(t *testing.T) {
 	s := &planText(t, matrix).Sweeps[0]
 	seen := map[int64]bool{}
 	for _, c := range s.Cells {
-		if c.Seed < 0 || c.Seed >= 1<<31 || c.SeedOrigin != "cell_digest" || seen[c.Seed] {
+		if c.Seed < 0 || c.Seed >= 1<<31 || c.SeedOrigin != "cell_digest_and_start" || seen[c.Seed] {
 			t.Errorf("%s: seed %d from %s", c.ID, c.Seed, c.SeedOrigin)
 		}
 		seen[c.Seed] = true
 	}
+	// Two runs of a cell share no prompt, unless the recipe fixes the seed or the
+	// seed draws the contexts.
+	c, now := &s.Cells[0], time.Unix(1, 0)
+	if a, b := c.salted(now), c.salted(now.Add(1)); a.Seed == b.Seed || a.Seed == c.Seed || a.Seed < 0 || a.ID != c.ID || a.Seed != c.salted(now).Seed {
+		t.Errorf("seeds %d, %d of %d", a.Seed, b.Seed, c.Seed)
+	}
+	drawn := planText(t, matrix, "context     = [1024, 512]", "context     = \"sampled\"").Sweeps[0].Cells[0]
+	if drawn.salted(now).Seed != drawn.Seed || drawn.SeedOrigin != "cell_digest" {
+		t.Errorf("sampled contexts: %d from %s", drawn.Seed, drawn.SeedOrigin)
+	}
 	fixed := planText(t, matrix, "output      = output.o", "output      = output.o\n  seed = -3").Sweeps[0].Cells[0]
-	if fixed.Seed != -3 || fixed.SeedOrigin != "recipe" {
+	if fixed.salted(now).Seed != -3 || fixed.Seed != -3 || fixed.SeedOrigin != "recipe" {
 		t.Errorf("%d from %s", fixed.Seed, fixed.SeedOrigin)
 	}
 }

@@ -25,7 +25,7 @@ var mayImport = map[string]struct {
 	"sweep/metrics":     {nil, []string{"github.com/HdrHistogram/hdrhistogram-go"}},
 	"sweep/artifact":    {[]string{"sweep/metrics", "client"}, nil},
 	"sweep/summary":     {[]string{"sweep/artifact", "sweep/metrics"}, []string{"github.com/agext/levenshtein"}},
-	"sweep":             {[]string{"recipe", "client", "client/prompt", "client/simengine", "sweep/artifact", "sweep/metrics"}, []string{"github.com/hashicorp/go-hclog"}},
+	"sweep":             {[]string{"recipe", "client", "client/prompt", "client/simengine", "sweep/artifact", "sweep/metrics"}, []string{"github.com/hashicorp/go-hclog", "golang.org/x/net/http/httpproxy"}},
 	"cmd/benchclient":   {[]string{"client", "sweep/metrics", "cmd/internal/view"}, nil},
 	"cmd/anvilsweep":    {[]string{"cmd/internal/cli"}, nil},
 	"cmd/internal/cli":  {[]string{"cmd/internal/view", "recipe", "sweep", "sweep/artifact", "sweep/summary", "client/simengine"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/hashicorp/go-hclog"}},

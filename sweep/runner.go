@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"anvilsweep/recipe"
 	"anvilsweep/sweep/artifact"
 )
 
@@ -20,6 +23,7 @@ type Runner struct {
 	Getenv   func(string) string
 	Log      hclog.Logger
 	Observer Observer // may be nil
+	Trace    bool     // keep raw arrivals beside each artifact
 
 	store *Store
 }
@@ -52,21 +56,55 @@ type Report struct {
 func (r Report) OK() bool { return r.States[artifact.StateDone] == r.Cells }
 
 // Check holds everything that can be known before the first request and is
-// the caller's to mend: keys that the recipe names and the environment lacks.
+// the caller's to mend: keys that the recipe names and the environment lacks,
+// CA files that cannot be read, more connections than the system allows.
 func (r *Runner) Check() error {
-	missing := map[string]bool{}
+	seen := map[*recipe.Tier]bool{}
 	var errs []error
+	most := 0
 	for i := range r.Plan.Sweeps {
 		for j := range r.Plan.Sweeps[i].Cells {
-			tier := r.Plan.Sweeps[i].Cells[j].Point.Tier
-			if tier.APIKeyEnv == "" || missing[tier.Name] || r.Getenv(tier.APIKeyEnv) != "" {
-				continue
+			p := r.Plan.Sweeps[i].Cells[j].Point
+			need := p.Concurrency.Value
+			if embedded(p) {
+				need *= 2 // both ends are in this process
 			}
-			missing[tier.Name] = true
-			errs = append(errs, fmt.Errorf("tier %q: the environment variable %s, named by api_key_env, is not set", tier.Name, tier.APIKeyEnv))
+			most = max(most, need)
+			if !seen[p.Tier] {
+				seen[p.Tier] = true
+				errs = append(errs, r.checkTier(p.Tier)...)
+			}
 		}
 	}
+	if limit, known := openFiles(); known && uint64(most+spareFiles) > limit {
+		errs = append(errs, fmt.Errorf("a cell needs %d connections and %d other open files, but this process may have %d open: raise the limit with ulimit -n %d", most, spareFiles, limit, most+spareFiles))
+	}
 	return errors.Join(errs...)
+}
+
+// spareFiles is what a run has open beside its connections.
+const spareFiles = 32
+
+func (r *Runner) checkTier(t *recipe.Tier) (errs []error) {
+	if t.APIKeyEnv != "" && r.Getenv(t.APIKeyEnv) == "" {
+		errs = append(errs, fmt.Errorf("tier %q: the environment variable %s, named by api_key_env, is not set", t.Name, t.APIKeyEnv))
+	}
+	for _, h := range t.Headers {
+		if h.Env != "" && r.Getenv(h.Env) == "" {
+			errs = append(errs, fmt.Errorf("tier %q: the environment variable %s, named by header_env for %s, is not set", t.Name, h.Env, h.Name))
+		}
+	}
+	if t.TLS != nil && t.TLS.CAFile != "" {
+		if _, err := os.ReadFile(t.TLS.CAFile); err != nil {
+			errs = append(errs, fmt.Errorf("tier %q: ca_file: %w", t.Name, err))
+		}
+	}
+	if t.BaseURL != "" && t.UnixSocket == "" {
+		if _, err := proxyOf(t.BaseURL, r.Getenv); err != nil {
+			errs = append(errs, fmt.Errorf("tier %q: %w", t.Name, err))
+		}
+	}
+	return errs
 }
 
 // Open makes or reopens the results folder. An error leaves an existing folder
@@ -125,8 +163,20 @@ func (r *Runner) cell(admit, flight context.Context, open *endpoints, c *Cell, n
 		return CellEnd{}, err
 	}
 	rel := r.store.NextPath(c)
-	measured := r.measure(admit, flight, ep, c)
-	built, err := artifact.Build(r.input(ep, c, measured, rel))
+	var t *trace
+	if r.Trace {
+		if t, err = newTrace(filepath.Join(r.Dir, filepath.FromSlash(rel))); err != nil {
+			return CellEnd{}, err
+		}
+	}
+	run := c.salted(time.Now())
+	measured := r.measure(admit, flight, ep, run, t)
+	if t != nil {
+		if err := t.keep(); err != nil {
+			return CellEnd{}, fmt.Errorf("raw trace: %w", err)
+		}
+	}
+	built, err := artifact.Build(r.input(ep, run, measured, rel))
 	if err != nil {
 		return CellEnd{}, err
 	}

@@ -49,7 +49,7 @@ func (v promptVector) check(t *testing.T) {
 	if v.Marker != "" {
 		w.Seed = seedOf(t, v.Marker)
 	}
-	got, err := w.Build(v.Index, context)
+	got, err := w.Build(v.Index, context, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func TestPromptIsExactlyThreeCharactersAToken(t *testing.T) {
 		}
 		context := 100 + r.Intn(20000)
 		index := r.Intn(10000)
-		text, err := w.Build(index, context)
+		text, err := w.Build(index, context, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestSmallPromptsFollowTheRule(t *testing.T) {
 	} {
 		for _, index := range []int{0, 7, 10, 123, 9999} {
 			for context := 1; context < 260; context++ {
-				got, err := w.Build(index, context)
+				got, err := w.Build(index, context, 0)
 				if small := 3*context <= len(w.tail(index)); small != errors.Is(err, ErrTooSmall) {
 					t.Fatalf("%+v index %d context %d: %v", w, index, context, err)
 				} else if small {
@@ -79,15 +79,15 @@ func TestSmallPromptsFollowTheRule(t *testing.T) {
 
 func TestSharedPromptsShareTheirPrefixAndUniqueOnesNothing(t *testing.T) {
 	shared := Workload{SharedPrefixTokens: 1000}
-	a, _ := shared.Build(1, 2000)
-	b, _ := shared.Build(2, 2000)
+	a, _ := shared.Build(1, 2000, 0)
+	b, _ := shared.Build(2, 2000, 0)
 	if a[:3000] != b[:3000] || a == b {
 		t.Error("shared prompts must share exactly the prefix")
 	}
 	unique := Workload{Unique: true, Canaries: true, Seed: 5}
-	c, _ := unique.Build(1, 2000)
-	d, _ := unique.Build(2, 2000)
-	other, _ := Workload{Unique: true, Canaries: true, Seed: 6}.Build(1, 2000)
+	c, _ := unique.Build(1, 2000, 0)
+	d, _ := unique.Build(2, 2000, 0)
+	other, _ := Workload{Unique: true, Canaries: true, Seed: 6}.Build(1, 2000, 0)
 	const header = len("# unique benchmark request ANVIL_REQ_5_00001")
 	if c[:header] == d[:header] || c[:header] == other[:header] {
 		t.Error("unique prompts must differ in their first line, between requests and between seeds")
@@ -95,7 +95,7 @@ func TestSharedPromptsShareTheirPrefixAndUniqueOnesNothing(t *testing.T) {
 }
 
 func TestTooSmallAContextIsAnError(t *testing.T) {
-	if _, err := (Workload{Canaries: true, Words: 64}).Build(0, 32); !errors.Is(err, ErrTooSmall) {
+	if _, err := (Workload{Canaries: true, Words: 64}).Build(0, 32, 0); !errors.Is(err, ErrTooSmall) {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -207,7 +207,7 @@ func BenchmarkBuild(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(3 * 349525)
 	for b.Loop() {
-		if _, err := w.Build(7, 349525); err != nil {
+		if _, err := w.Build(7, 349525, 0); err != nil {
 			b.Fatal(err)
 		}
 	}

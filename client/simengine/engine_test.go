@@ -137,7 +137,7 @@ func content(text string) []any { return []any{map[string]any{"role": "user", "c
 
 func build(t *testing.T, w prompt.Workload, index, tokens int) string {
 	t.Helper()
-	text, err := w.Build(index, tokens)
+	text, err := w.Build(index, tokens, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,6 +55,12 @@ type Result struct {
 	Elapsed              time.Duration       // from before the prompt was built
 }
 
+// Succeeded reports whether the request is a success by the format's rules.
+func (r *Result) Succeeded() bool {
+	_, failure, _ := judge(r)
+	return failure == nil
+}
+
 // Output token sources.
 const (
 	SourceUsage   = "usage"

@@ -27,6 +27,9 @@ func TestDocumentationIsWhole(t *testing.T) {
 		}
 		seen[v] = true
 		for i := range v.NumField() {
+			if v.Field(i).Anonymous {
+				walk(v.Field(i).Type)
+			}
 			if name := v.Field(i).Tag.Get("json"); name != "" {
 				if !strings.Contains(text, "`"+name+"`") {
 					t.Errorf("docs/artifact.md lacks `%s` of %s", name, v.Name())
@@ -52,7 +55,7 @@ func TestDocumentationIsWhole(t *testing.T) {
 			t.Errorf("docs/artifact.md lacks `%s`", name)
 		}
 	}
-	for _, kind := range []client.Kind{client.KindDial, client.KindDNS, client.KindTLS, client.KindTimeoutConnect, client.KindTimeoutFirstByte, client.KindTimeoutIdle,
+	for _, kind := range []client.Kind{client.KindDial, client.KindDNS, client.KindTLS, client.KindProxy, client.KindTimeoutConnect, client.KindTimeoutFirstByte, client.KindTimeoutOutput, client.KindTimeoutIdle,
 		client.KindTimeoutTotal, client.KindHTTPStatus, client.KindNotEventStream, client.KindNotStreaming, client.KindServerError, client.KindProtocol,
 		client.KindEventTooLarge, client.KindTruncated, client.KindEmptyStream, client.KindAborted, client.KindConnStale, client.KindCancelled, client.KindNoOutput} {
 		if !strings.Contains(text, "`"+string(kind)+"`") {

@@ -139,7 +139,12 @@ func mapMembers(v reflect.Value) []member {
 func structMembers(v reflect.Value) []member {
 	members := make([]member, 0, v.NumField())
 	for i := range v.NumField() {
-		if name := v.Type().Field(i).Tag.Get("json"); name != "" {
+		field := v.Type().Field(i)
+		if field.Anonymous {
+			members = append(members, structMembers(v.Field(i))...)
+			continue
+		}
+		if name := field.Tag.Get("json"); name != "" {
 			members = append(members, member{name, v.Field(i)})
 		}
 	}

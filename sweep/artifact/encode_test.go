@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"reflect"
 	"strings"
@@ -93,4 +94,40 @@ func FuzzEncode(f *testing.F) {
 			t.Fatalf("%q is not stable", out)
 		}
 	})
+}
+
+// No field gets lost on the way into a file: what encoding/json writes of the
+// structs, ours does too.
+func TestEveryFieldIsWritten(t *testing.T) {
+	s := Sweep{Client: ClientFacts{Watch: Watch{Arrivals: "kernel", ReadLag: &Lag{Samples: 1}}}, Flags: []Flag{{FlagCacheHits, "x"}}}
+	ours, err := Encode(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a, b map[string]any
+	if err := errors.Join(json.Unmarshal(ours, &a), json.Unmarshal(theirs, &b)); err != nil {
+		t.Fatal(err)
+	}
+	var same func(at string, a, b any)
+	same = func(at string, a, b any) {
+		x, object := a.(map[string]any)
+		y, _ := b.(map[string]any)
+		if !object {
+			return
+		}
+		if len(x) != len(y) {
+			t.Errorf("%s: %d fields written, %d there", at, len(x), len(y))
+		}
+		for name := range y {
+			same(at+"."+name, x[name], y[name])
+		}
+	}
+	same("sweep", a, b)
+	if a["client"].(map[string]any)["arrivals"] != "kernel" {
+		t.Error("what the client saw of itself is lost")
+	}
 }

@@ -40,7 +40,8 @@ func (s *Sweep) fill(a *Artifact, results []Result, kinds []string) {
 	s.sizes(a)
 	s.cached(results, kinds)
 	s.RequestObservations = facts(results, kinds)
-	s.Client = clientFacts(a, results)
+	s.Client = clientFacts(a, results, s.Client.Watch)
+	s.Flags = s.flags(a)
 }
 
 // sizes holds the plan against the server's count.
@@ -59,7 +60,7 @@ func (s *Sweep) sizes(a *Artifact) {
 			chunks += int64(r.ContentChunks + r.ReasoningChunks)
 		}
 	}
-	s.PromptSize = PromptSize{Planned: planned}
+	s.PromptSize.Planned = planned
 	if len(errs) > 0 {
 		s.PromptSize.Real, s.PromptSize.ErrorPctMean = &realTokens, ptr(metrics.Mean(errs))
 	}
@@ -130,16 +131,25 @@ func facts(results []Result, kinds []string) []RequestFacts {
 
 // clientFacts: effective concurrency is the time-weighted number of requests
 // in flight, the sum of all E2E times over the pool's wall time.
-func clientFacts(a *Artifact, results []Result) ClientFacts {
-	c := ClientFacts{GoVersion: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, MaxProcs: runtime.GOMAXPROCS(0)}
+func clientFacts(a *Artifact, results []Result, w Watch) ClientFacts {
+	c := ClientFacts{Watch: w, GoVersion: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, MaxProcs: runtime.GOMAXPROCS(0)}
 	var connects []float64
 	var busy time.Duration
+	var first, last time.Time // starts of the first wave
 	for i := range results {
 		o := results[i].Observation
 		if o == nil {
 			continue
 		}
 		busy += o.End
+		if i < a.Concurrency {
+			if first.IsZero() || o.Start.Before(first) {
+				first = o.Start
+			}
+			if o.Start.After(last) {
+				last = o.Start
+			}
+		}
 		switch {
 		case o.Reused:
 			c.ConnectionsReused++
@@ -154,6 +164,9 @@ func clientFacts(a *Artifact, results []Result) ClientFacts {
 			Samples: len(connects), Mean: metrics.Mean(connects), P50: metrics.Percentile(connects, 50),
 			P99: metrics.Percentile(connects, 99), Max: connects[len(connects)-1],
 		}
+	}
+	if !first.IsZero() {
+		c.StartSkewMS = ptr(ms(last.Sub(first)))
 	}
 	if a.WallClockMS > 0 {
 		c.EffectiveConcurrencyMean = ptr(ms(busy) / a.WallClockMS)

@@ -1,5 +1,10 @@
 package artifact
 
+import (
+	"anvilsweep/client"
+	"anvilsweep/sweep/metrics"
+)
+
 // CellSchema names the layout of the sweep object.
 const CellSchema = "anvilsweep.cell/v1"
 
@@ -17,7 +22,9 @@ type Sweep struct {
 	Repeat            int               `json:"repeat"`
 	State             string            `json:"state"` // "complete" or "interrupted"
 	StateReason       string            `json:"state_reason"`
-	Loop              string            `json:"loop"` // "closed"
+	Loop              string            `json:"loop"`       // "closed"
+	Connection        string            `json:"connection"` // "reuse" or "fresh"
+	Trace             *string           `json:"trace"`      // name of the raw trace beside the artifact
 	SeedOrigin        string            `json:"seed_origin"`
 	Engine            Engine            `json:"engine"`
 	Model             Model             `json:"model"`
@@ -35,11 +42,46 @@ type Sweep struct {
 	AdherenceRate       *float64       `json:"adherence_rate"`
 	FailureKinds        map[string]int `json:"failure_kinds"`
 	PromptSize          PromptSize     `json:"prompt_size"`
+	InterChunk          Spread         `json:"inter_chunk_ms"`
 	TokensPerChunkMean  *float64       `json:"tokens_per_chunk_mean"`
 	CachedTokensTotal   *int64         `json:"prompt_tokens_cached_total"`
 	CacheHitRate        *float64       `json:"cache_hit_rate"`
 	RequestObservations []RequestFacts `json:"requests"`
 	Client              ClientFacts    `json:"client"`
+	Flags               []Flag         `json:"flags"`
+}
+
+// Flag says that a cell's figures are not what they should be, though its
+// requests succeeded.
+type Flag struct {
+	Name   string `json:"flag"`
+	Reason string `json:"reason"`
+}
+
+// Flags of a cell.
+const (
+	FlagClientLimited = "client_limited" // the client may have bent the figures
+	FlagCacheHits     = "cache_hits"     // unique prompts were answered from the cache
+	FlagPromptSize    = "prompt_size"    // prompts sized by tokens are not of the size planned
+)
+
+// Spread is a distribution, in milliseconds. All but samples is null where
+// there is no sample.
+type Spread struct {
+	Samples int      `json:"samples"`
+	Mean    *float64 `json:"mean"`
+	Stddev  *float64 `json:"stddev"`
+	Min     *float64 `json:"min"`
+	P50     *float64 `json:"p50"`
+	P90     *float64 `json:"p90"`
+	P95     *float64 `json:"p95"`
+	P99     *float64 `json:"p99"`
+	Max     *float64 `json:"max"`
+}
+
+// NewSpread keeps the statistics that a spread shows.
+func NewSpread(d metrics.Distribution) Spread {
+	return Spread{Samples: d.Samples, Mean: d.Mean, Stddev: d.Stddev, Min: d.Min, P50: d.P50, P90: d.P90, P95: d.P95, P99: d.P99, Max: d.Max}
 }
 
 // Program is what made the artifact.
@@ -84,6 +126,9 @@ type Endpoint struct {
 	OwnedBy        *string  `json:"owned_by"`
 	MaxModelLen    *int     `json:"max_model_len"`
 	Simulated      bool     `json:"simulated"`
+	Proxy          *string  `json:"proxy"`       // host:port of the proxy in between
+	UnixSocket     *string  `json:"unix_socket"` // where it was reached instead of base_url's host
+	TLSInsecure    bool     `json:"tls_insecure"`
 }
 
 // RequestOptions are body fields beyond the format's.
@@ -103,6 +148,10 @@ type Warmup struct {
 // PromptSize holds planned against real prompt tokens over successful rows
 // whose prompt the server counted.
 type PromptSize struct {
+	Sizing       string   `json:"sizing"`          // "chars" or "tokens"
+	CountedBy    *string  `json:"counted_by"`      // how prompts sized by tokens were counted: "tokenize" or "usage"
+	Counted      int      `json:"counted_prompts"` // and how many were, before the cell
+	Overhead     *int     `json:"template_tokens"` // what the chat template adds, where prompts were counted without it
 	Planned      int64    `json:"planned_tokens_total"`
 	Real         *int64   `json:"prompt_tokens_total"`
 	ErrorPctMean *float64 `json:"error_pct_mean"`
@@ -126,7 +175,8 @@ type RequestFacts struct {
 	ToolChunks       int      `json:"tool_chunks"`
 }
 
-// ClientFacts is what the client did to make the measurement.
+// ClientFacts is what the client did to make the measurement, and how far it
+// may have bent it.
 type ClientFacts struct {
 	GoVersion                string     `json:"go_version"`
 	OS                       string     `json:"os"`
@@ -136,6 +186,38 @@ type ClientFacts struct {
 	ConnectionsReused        int        `json:"connections_reused"`
 	Connect                  *Connected `json:"connect_ms"`
 	EffectiveConcurrencyMean *float64   `json:"effective_concurrency_mean"`
+	StartSkewMS              *float64   `json:"start_skew_ms"`
+	Watch
+}
+
+// Watch is what the client saw of itself while it measured.
+type Watch struct {
+	Arrivals   string   `json:"arrivals"` // "kernel": when the system took bytes in; "read": when we read them
+	ReadLag    *Lag     `json:"read_lag_ms"`
+	HandleLag  *Lag     `json:"handle_lag_ms"`
+	TimerLag   *Lag     `json:"timer_lag_ms"`
+	Turnaround *Lag     `json:"turnaround_ms"`
+	CPUShare   *float64 `json:"cpu_share"`
+	GCPauses   int      `json:"gc_pauses"`
+	GCPauseMS  float64  `json:"gc_pause_total_ms"`
+	GCLongest  float64  `json:"gc_pause_max_ms"`
+}
+
+// Lag is how late something was, in milliseconds; quantiles within 7 %.
+type Lag struct {
+	Samples int64   `json:"samples"`
+	Mean    float64 `json:"mean"`
+	P50     float64 `json:"p50"`
+	P99     float64 `json:"p99"`
+	Max     float64 `json:"max"`
+}
+
+// NewLag sums a lag up; nil where nothing was counted.
+func NewLag(l *client.Lag) *Lag {
+	if l.Count() == 0 {
+		return nil
+	}
+	return &Lag{l.Count(), ms(l.Mean()), ms(l.Quantile(50)), ms(l.Quantile(99)), ms(l.Max())}
 }
 
 // Connected is how long opening connections took, in milliseconds.

@@ -23,14 +23,14 @@ func TestStreamIsCloseToTheExactDistribution(t *testing.T) {
 	for name, pair := range map[string][2]*float64{
 		"mean": {got.Mean, want.Mean}, "stddev": {got.Stddev, want.Stddev}, "low": {got.CI95Low, want.CI95Low}, "high": {got.CI95High, want.CI95High},
 	} {
-		if math.Abs(*pair[0]/ *pair[1]-1) > 1e-12 {
+		if math.Abs(*pair[0] / *pair[1] - 1) > 1e-12 {
 			t.Errorf("%s %v, want %v", name, *pair[0], *pair[1])
 		}
 	}
 	for name, pair := range map[string][2]*float64{
 		"p25": {got.P25, want.P25}, "p50": {got.P50, want.P50}, "p75": {got.P75, want.P75}, "p90": {got.P90, want.P90}, "p95": {got.P95, want.P95}, "p99": {got.P99, want.P99},
 	} {
-		if math.Abs(*pair[0]/ *pair[1]-1) > 1e-3 {
+		if math.Abs(*pair[0] / *pair[1] - 1) > 1e-3 {
 			t.Errorf("%s %v, want %v", name, *pair[0], *pair[1])
 		}
 	}

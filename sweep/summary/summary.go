@@ -70,9 +70,21 @@ type Cell struct {
 	Attempted int      `json:"attempted"`
 	Completed int      `json:"completed"`
 	Failed    int      `json:"failed"`
+	Flags     []Flag   `json:"flags"`  // why the figures are not what they should be
 	Values    []Value  `json:"values"` // one a metric, in their order
 	Files     []string `json:"files"`
 }
+
+// Flag is a flag of one of a cell's runs.
+type Flag struct {
+	Cell   string `json:"cell"`
+	Name   string `json:"flag"`
+	Reason string `json:"reason"`
+}
+
+// ranked reports whether the cell may be the best of its row: its requests
+// succeeded and nothing says that the figures are not the server's.
+func (c *Cell) ranked() bool { return c.Failed == 0 && len(c.Flags) == 0 }
 
 // Value is one figure: the run's, or the median of the runs that have it.
 type Value struct {
@@ -232,12 +244,17 @@ func (s *Summary) section(g *group) Section {
 
 // fold makes one cell of the runs of one tier at one row.
 func (s *Summary) fold(docs []*artifact.Document, c Column) Cell {
-	cell := Cell{Runs: len(docs), Values: make([]Value, len(s.Metrics)), Files: []string{}}
+	cell := Cell{Runs: len(docs), Flags: []Flag{}, Values: make([]Value, len(s.Metrics)), Files: []string{}}
 	for _, d := range docs {
 		cell.Attempted += d.Requests
 		cell.Completed += d.Completed
 		cell.Failed += d.Failed
 		cell.Files = append(cell.Files, d.Path)
+		if d.Sweep != nil {
+			for _, f := range d.Sweep.Flags {
+				cell.Flags = append(cell.Flags, Flag{d.Sweep.CellID, f.Name, f.Reason})
+			}
+		}
 	}
 	for i, m := range s.Metrics {
 		cell.Values[i] = foldMetric(docs, m.Name, c)
@@ -296,14 +313,14 @@ func figure(d *artifact.Document, name string, c Column) (*float64, string) {
 
 // compare marks the best of each metric and takes differences to the first
 // column. A cell with failed requests is shown and not ranked: what is left of
-// it is not the same load.
+// it is not the same load. Nor is a flagged one.
 func (s *Summary) compare(cells []Cell) {
 	for i, m := range s.Metrics {
 		var best *float64
 		ranked := 0
 		for c := range cells {
 			v := cells[c].Values[i].Value
-			if v == nil || cells[c].Failed > 0 {
+			if v == nil || !cells[c].ranked() {
 				continue
 			}
 			ranked++
@@ -314,11 +331,11 @@ func (s *Summary) compare(cells []Cell) {
 		first := cells[0].Values[i].Value
 		for c := range cells {
 			v := &cells[c].Values[i]
-			if v.Value == nil || cells[c].Failed > 0 {
+			if v.Value == nil || !cells[c].ranked() {
 				continue
 			}
 			v.Best = m.Better != "" && ranked > 1 && *v.Value == *best
-			if c > 0 && first != nil && *first != 0 && cells[0].Failed == 0 {
+			if c > 0 && first != nil && *first != 0 && cells[0].ranked() {
 				delta := (*v.Value - *first) / *first * 100
 				v.DeltaPct = &delta
 			}

@@ -17,6 +17,7 @@ func newRun(env Env) *cobra.Command {
 	var flags recipeFlags
 	var out string
 	var grace time.Duration
+	var trace bool
 	cmd := &cobra.Command{
 		Use:   "run FILE|DIR... --out DIR",
 		Short: "Run a recipe's cells and write their artifacts",
@@ -44,19 +45,20 @@ line, the recipe or the folder is wrong and nothing was sent; 130 interrupted.`,
 			if err != nil {
 				return err
 			}
-			return run(env, plan, out, grace)
+			return run(env, plan, out, grace, trace)
 		},
 	}
 	flags.add(cmd.Flags())
 	cmd.Flags().StringVarP(&out, "out", "o", "", "results `folder`; made if it is not there")
+	cmd.Flags().BoolVar(&trace, "trace", false, "keep the arrival of every chunk in a compressed file beside each artifact")
 	cmd.Flags().DurationVar(&grace, "grace", 30*time.Second, "after Ctrl-C, how `long` requests in flight may take to finish")
 	return cmd
 }
 
-func run(env Env, plan *sweep.Plan, out string, grace time.Duration) error {
+func run(env Env, plan *sweep.Plan, out string, grace time.Duration, trace bool) error {
 	log := logger(env)
 	progress := view.NewProgress(env.Stderr, env.Getenv, log, plan)
-	runner := &sweep.Runner{Plan: plan, Dir: out, Version: Version, Getenv: env.Getenv, Log: log, Observer: progress}
+	runner := &sweep.Runner{Plan: plan, Dir: out, Version: Version, Getenv: env.Getenv, Log: log, Observer: progress, Trace: trace}
 	if err := runner.Check(); err != nil {
 		return usage(err)
 	}

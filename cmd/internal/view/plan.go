@@ -181,7 +181,7 @@ type planCell struct {
 	Requests     int               `json:"requests"`
 	Warmup       int               `json:"warmup"`
 	PromptTokens int64             `json:"prompt_tokens"`
-	Seed         int64             `json:"seed"`
+	Seed         *int64            `json:"seed"` // null: another in each run
 	SeedOrigin   string            `json:"seed_origin"`
 }
 
@@ -238,7 +238,7 @@ func (doc *planDocument) fill(plan *sweep.Plan) {
 			out.Cells = append(out.Cells, planCell{
 				ID: c.ID, Digest: c.Digest, Fingerprint: c.Fingerprint, Axes: sweep.Axes(c.Point),
 				Repeat: c.Point.Repeat, Requests: c.Requests, Warmup: c.Point.Concurrency.Warmup,
-				PromptTokens: c.PlannedTokens(), Seed: c.Seed, SeedOrigin: c.SeedOrigin,
+				PromptTokens: c.PlannedTokens(), Seed: c.FixedSeed(), SeedOrigin: c.SeedOrigin,
 			})
 		}
 		for _, e := range s.Excluded {

@@ -97,6 +97,31 @@ func (s shown) sweep(a *artifact.Sweep) {
 			s.pair(f.name, human(*f.v)+f.unit)
 		}
 	}
+	for _, f := range a.Flags {
+		s.pair(f.Name, f.Reason)
+	}
+	if g := a.InterChunk; g.Samples > 0 {
+		s.pair("inter-chunk ms", fmt.Sprintf("p50 %s, p99 %s, max %s over %d gaps between chunks, which are not tokens", human(*g.P50), human(*g.P99), human(*g.Max), g.Samples))
+	}
+	for _, l := range []struct {
+		name, what string
+		lag        *artifact.Lag
+	}{
+		{"read lag ms", "late our reads were; taken out of every time", a.Client.ReadLag},
+		{"handling ms", "until a read's events were handled", a.Client.HandleLag},
+		{"timer lag ms", "late a timer woke us", a.Client.TimerLag},
+		{"turnaround ms", "from one request's end to the next one's start", a.Client.Turnaround},
+	} {
+		if l.lag != nil {
+			s.pair(l.name, fmt.Sprintf("p50 %s, p99 %s, max %s: %s", human(l.lag.P50), human(l.lag.P99), human(l.lag.Max), l.what))
+		}
+	}
+	if share := a.Client.CPUShare; share != nil {
+		s.pair("client CPU", fmt.Sprintf("%s %% of %d processors; %d GC pauses, %s ms in all, %s ms the longest", human(100**share), a.Client.MaxProcs, a.Client.GCPauses, human(a.Client.GCPauseMS), human(a.Client.GCLongest)))
+	}
+	if a.Trace != nil {
+		s.pair("raw trace", *a.Trace)
+	}
 	if c := a.Client.Connect; c != nil {
 		s.pair("connect_ms", fmt.Sprintf("p50 %s, max %s over %d connections; %d requests reused one", human(c.P50), human(c.Max), c.Samples, a.Client.ConnectionsReused))
 	}

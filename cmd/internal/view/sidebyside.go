@@ -142,6 +142,12 @@ func (p *page) counts(c summary.Cell) string {
 		p.marks.failed = true
 		text += " !"
 	}
+	if len(c.Flags) > 0 {
+		text += " ‡"
+		for _, f := range c.Flags {
+			p.flags.add(f.Name+": "+f.Reason, f.Cell)
+		}
+	}
 	return text
 }
 

@@ -103,6 +103,7 @@ type page struct {
 	markdown bool
 	s        *summary.Summary
 	tables   int
+	flags    grouped // of cells, by their reason
 	marks    struct{ best, delta, p99, failed, folded bool }
 }
 
@@ -149,12 +150,18 @@ func (p *page) notes() error {
 	if p.marks.failed {
 		legend = append(legend, "! requests failed")
 	}
+	if len(p.flags.order) > 0 {
+		legend = append(legend, "‡ flagged, not ranked")
+	}
 	fmt.Fprintln(p.w)
 	if len(legend) > 0 {
 		p.say(strings.Join(legend, "; ") + ".")
 	}
 	for _, note := range p.s.Notes {
 		p.say(line(note))
+	}
+	for _, why := range p.flags.order {
+		p.say(line("‡ " + why + ": " + p.flags.names(why)))
 	}
 	p.gaps()
 	left := grouped{}

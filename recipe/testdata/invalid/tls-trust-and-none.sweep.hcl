@@ -1,0 +1,16 @@
+tier "t" {
+  base_url = "https://127.0.0.1:8000/v1"
+  tls { # ERROR: mean nothing beside it
+    insecure = true
+    ca_file  = "ca.pem"
+  }
+}
+engine "vllm" {}
+sweep "s" {
+  model       = "m"
+  engine      = engine.vllm
+  tier        = tier.t
+  context     = 1024
+  concurrency = 1
+  output      = { max_tokens = 64 }
+}
