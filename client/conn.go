@@ -140,14 +140,14 @@ func (c *conn) Write(p []byte) (int, error) {
 // never ends must not outlive that limit either.
 func (c *conn) readLimit() limit {
 	at := c.total()
+	if c.heading {
+		at = at.or(c.written, c.limits.FirstByte, KindTimeoutFirstByte)
+	}
 	if c.silent {
 		at = at.or(c.written, c.limits.FirstOutput, KindTimeoutOutput)
 	}
-	if c.heading {
-		at = at.or(c.written, c.limits.FirstByte, KindTimeoutFirstByte)
-		if c.read == 0 {
-			return at
-		}
+	if c.heading && c.read == 0 {
+		return at
 	}
 	return at.or(c.last, c.limits.Idle, KindTimeoutIdle)
 }

@@ -75,6 +75,8 @@ func (l *Lane) transportFailure(ctx context.Context, err error, doing string) *F
 		return c.fail(KindTimeoutFirstByte, fmt.Sprintf("no byte of a response within %s", limits.FirstByte))
 	case l.conn.fired == KindTimeoutFirstByte:
 		return c.fail(KindTimeoutFirstByte, fmt.Sprintf("a response began, but its header was not whole within %s", limits.FirstByte))
+	case l.conn.fired == KindTimeoutOutput && l.conn.read == 0:
+		return c.fail(KindTimeoutOutput, fmt.Sprintf("no byte of a response within %s", limits.FirstOutput))
 	case l.conn.fired == KindTimeoutOutput:
 		return c.fail(KindTimeoutOutput, fmt.Sprintf("a response began, but no output came within %s", limits.FirstOutput))
 	case l.conn.fired == KindTimeoutIdle:
@@ -88,7 +90,7 @@ func (l *Lane) transportFailure(ctx context.Context, err error, doing string) *F
 	case l.conn.heading:
 		return c.fail(KindProtocol, l.badHeader(err))
 	}
-	return c.fail(KindProtocol, fmt.Sprintf("%s: %v", doing, err))
+	return c.fail(KindProtocol, fmt.Sprintf("%s: its body is broken: %v", doing, err))
 }
 
 // badHeader shows the header itself: fasthttp's error quotes it cut, and a cut

@@ -20,7 +20,7 @@ var mayImport = map[string]struct {
 }{
 	"client":            {nil, []string{"github.com/valyala/fasthttp", "github.com/andybalholm/brotli", "github.com/klauspost/compress", "github.com/go-faster/jx", "github.com/HdrHistogram/hdrhistogram-go", "golang.org/x/net/http/httpguts"}},
 	"client/prompt":     {nil, nil},
-	"client/simengine":  {[]string{"client/prompt"}, []string{"github.com/valyala/fasthttp"}},
+	"client/simengine":  {[]string{"client/prompt"}, []string{"github.com/valyala/fasthttp", "github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
 	"recipe":            {nil, []string{"github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty", "github.com/agext/levenshtein"}},
 	"sweep/metrics":     {nil, []string{"github.com/HdrHistogram/hdrhistogram-go"}},
 	"sweep/artifact":    {[]string{"sweep/metrics", "client"}, nil},

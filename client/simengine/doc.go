@@ -31,7 +31,9 @@
 // Texts obey the benchmark's instructions (canary marker, words) and depend on
 // the seed and the prompt only; times are real.
 //
-// A request can be made to fail in a named way: see Faults.
+// A request can be made to go wrong in a named way: see Faults. At /tokenize it
+// counts as vLLM does.
 //
-// It may import client/prompt, and owns fasthttp's server.
+// It may import client/prompt, and owns fasthttp's server. Responses that break
+// HTTP itself are written by hand.
 package simengine

@@ -445,7 +445,6 @@ func TestFaults(t *testing.T) {
 		return ""
 	}})
 	const body = `{"model":"%s","messages":[{"role":"user","content":"x"}],"stream":true,"stream_options":{"include_usage":true}}`
-	seen := map[string]bool{"stall": true} // has a test of its own
 	for _, c := range []struct {
 		fault    string
 		status   int
@@ -457,14 +456,12 @@ func TestFaults(t *testing.T) {
 		{"json", 200, "overloaded", "data:"},
 		{"empty", 200, "", "data"},
 		{"garbage", 200, "oops", "\x00"},
-		{"error", 200, "the engine died", "[DONE]"},
+		{"error", 200, "the engine died", "finish_reason\":\"stop"},
 		{"cut", 200, "data:", "[DONE]"},
 		{"reset", 200, "broke off", "[DONE]"},
 		{"no_usage", 200, "[DONE]", "completion_tokens"},
 		{"no_done", 200, `"finish_reason":"stop"`, "[DONE]"},
 	} {
-		name, _, _ := strings.Cut(c.fault, ":")
-		seen[name] = true
 		status, text := do(t, "POST", e.BaseURL()+"/chat/completions", fmt.Sprintf(body, "m!"+c.fault))
 		if status != c.status || !strings.Contains(text, c.contains) || c.lacks != "" && strings.Contains(text, c.lacks) {
 			t.Errorf("%s: %d %s", c.fault, status, text)
@@ -474,17 +471,11 @@ func TestFaults(t *testing.T) {
 		t.Errorf("status %d by the request's number", status)
 	}
 	messages := content(build(t, prompt.Workload{Canaries: true, Words: 4, Seed: 9}, 1, 200))
-	seen["wrong_canary"], seen["short_words"] = true, true
 	if r := ask(t, e, map[string]any{"model": "m!wrong_canary", "messages": messages}); strings.HasPrefix(r.text, "ANVIL_REQ_9_00001") {
 		t.Errorf("%q", r.text)
 	}
 	if r := ask(t, e, map[string]any{"model": "m!short_words", "messages": messages}); r.text != "ANVIL_REQ_9_00001 code code code" {
 		t.Errorf("%q", r.text)
-	}
-	for _, f := range strings.Fields(Faults) {
-		if name, _, _ := strings.Cut(f, ":"); !seen[name] {
-			t.Errorf("%s is listed and not tested", name)
-		}
 	}
 }
 

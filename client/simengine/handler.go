@@ -3,7 +3,9 @@ package simengine
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -59,6 +61,8 @@ func (e *Engine) handle(ctx *fasthttp.RequestCtx) {
 		ctx.SetStatusCode(fasthttp.StatusOK)
 	case path == "/version":
 		reply(ctx, map[string]any{"version": "simulation", "engine": OwnedBy, "profile": e.opts.Profile.Name})
+	case path == "/tokenize" && ctx.IsPost():
+		e.tokenize(ctx)
 	case path == "/v1/models":
 		e.models(ctx)
 	case path == "/v1/chat/completions" && ctx.IsPost():
@@ -87,6 +91,18 @@ func refuse(ctx *fasthttp.RequestCtx, status int, code, message string) {
 	ctx.SetStatusCode(status)
 }
 
+// tokenize counts as vLLM does at the same address.
+func (e *Engine) tokenize(ctx *fasthttp.RequestCtx) {
+	var r struct {
+		Prompt string `json:"prompt"`
+	}
+	if err := json.Unmarshal(ctx.PostBody(), &r); err != nil {
+		refuse(ctx, fasthttp.StatusBadRequest, "invalid_request_error", "The body is not a request to tokenize: "+err.Error())
+		return
+	}
+	reply(ctx, map[string]any{"count": tokensOf(r.Prompt), "max_model_len": e.opts.Profile.MaxModelLen})
+}
+
 func (e *Engine) models(ctx *fasthttp.RequestCtx) {
 	names := e.opts.Models
 	if len(names) == 0 {
@@ -106,13 +122,13 @@ func (e *Engine) chat(ctx *fasthttp.RequestCtx) {
 		refuse(ctx, fasthttp.StatusBadRequest, "invalid_request_error", "The body is not a chat completion request: "+err.Error())
 		return
 	}
-	fault := ""
+	name := ""
 	if e.opts.Fault != nil {
-		fault = e.opts.Fault(number, r.Model)
+		name = e.opts.Fault(number, r.Model)
 	}
 	model, named, ok := strings.Cut(r.Model, "!")
 	if ok {
-		fault = named
+		name = named
 	}
 	if len(e.opts.Models) > 0 && !slices.Contains(e.opts.Models, model) {
 		refuse(ctx, fasthttp.StatusNotFound, "NotFoundError", fmt.Sprintf("The model `%s` does not exist.", model))
@@ -122,11 +138,16 @@ func (e *Engine) chat(ctx *fasthttp.RequestCtx) {
 		refuse(ctx, fasthttp.StatusBadRequest, "invalid_request_error", wrong)
 		return
 	}
-	if !known(fault) {
-		refuse(ctx, fasthttp.StatusBadRequest, "invalid_request_error", fmt.Sprintf("There is no fault %q; there are %s.", fault, Faults))
+	fault, err := findFault(name)
+	if err != nil {
+		refuse(ctx, fasthttp.StatusBadRequest, "invalid_request_error", err.Error())
 		return
 	}
-	if e.answerWith(ctx, fault) {
+	if fault == nil {
+		fault = &Fault{}
+	}
+	if fault.answer != nil {
+		fault.answer(ctx)
 		return
 	}
 	var text strings.Builder
@@ -142,18 +163,27 @@ func (e *Engine) chat(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	g := generate(&r, prompt, e.opts.Seed, reasoningFor(&r, e.opts.Profile))
-	bend(&g, fault)
+	if fault.bend != nil {
+		fault.bend(&g)
+	}
 	seq := newSequence(tokens, blocksOf(prompt, e.opts.Profile.PrefixBlock), g.reasoning, g.reasoning+len(g.tokens))
 	e.scheduler.add(seq)
 	s := &stream{
 		id: fmt.Sprintf("chatcmpl-sim-%d", number), model: r.Model, seq: seq, g: g,
-		usage: r.StreamOptions.IncludeUsage, fault: fault, ended: e.ctx.Done(), conn: ctx.Conn(),
+		usage: r.StreamOptions.IncludeUsage, fault: *fault, ended: e.ctx.Done(), conn: ctx.Conn(),
 	}
-	if r.Stream {
+	switch {
+	case !r.Stream:
+		s.whole(ctx)
+	case fault.frame != nil:
+		ctx.HijackSetNoResponse(true)
+		ctx.Hijack(func(c net.Conn) {
+			// The client may go before the end, which is no failure of ours.
+			_ = errors.Join(fault.frame(c, s), s.Close())
+		})
+	default:
 		ctx.SetContentType("text/event-stream")
 		ctx.Response.Header.Set("Cache-Control", "no-cache")
 		ctx.SetBodyStream(s, -1)
-		return
 	}
-	s.whole(ctx)
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/valyala/fasthttp"
 )
@@ -17,29 +18,34 @@ type stream struct {
 	seq       *sequence
 	g         generation
 	usage     bool
-	fault     string
+	fault     Fault           // the zero value is none
 	ended     <-chan struct{} // the engine stops
 	conn      net.Conn
 
-	pending []byte
-	cached  int
-	got     int // tokens sent
-	opened  bool
-	over    bool
-	stalled bool
+	pending  []byte
+	cached   int
+	got      int // tokens sent
+	opened   bool
+	over     bool
+	stalled  bool
+	comments bool // comments follow for ever
 }
 
 // Read is part of io.Reader.
 func (s *stream) Read(p []byte) (int, error) {
 	for len(s.pending) == 0 {
-		if s.stalled {
+		switch {
+		case s.over:
+			return 0, io.EOF
+		case s.stalled:
 			<-s.ended
 			s.over = true
+		case s.comments:
+			s.wait(5 * time.Millisecond)
+			s.pending = append(s.pending, ": wait\n\n"...)
+		default:
+			s.next()
 		}
-		if s.over {
-			return 0, io.EOF
-		}
-		s.next()
 	}
 	n := copy(p, s.pending)
 	s.pending = s.pending[n:]
@@ -60,18 +66,30 @@ func (s *stream) next() {
 		s.event(map[string]any{"role": "assistant", "content": ""}, "")
 		return
 	}
-	token, ok := <-s.seq.tokens
-	if !ok {
+	before := s.got
+	for range max(1, s.fault.each) {
+		token, ok := <-s.seq.tokens
+		if !ok {
+			break
+		}
+		s.got = token
+		if s.got <= s.g.reasoning {
+			break
+		}
+	}
+	switch {
+	case s.got == before:
 		s.finish()
 		return
-	}
-	s.got = token
-	if s.got <= s.g.reasoning {
+	case s.got <= s.g.reasoning:
 		s.event(map[string]any{"reasoning_content": "hmm "}, "")
-	} else {
-		s.event(map[string]any{"content": s.g.tokens[s.got-s.g.reasoning-1]}, "")
+	default:
+		from := max(0, before-s.g.reasoning)
+		s.event(map[string]any{"content": strings.Join(s.g.tokens[from:s.got-s.g.reasoning], "")}, "")
 	}
-	s.spoil()
+	if s.fault.spoil != nil && s.got == spoilAfter {
+		s.fault.spoil(s)
+	}
 }
 
 // finish ends the stream as OpenAI's API does: a finish reason, the usage, and
@@ -81,13 +99,41 @@ func (s *stream) finish() {
 	if s.got < s.seq.total {
 		return
 	}
-	s.event(map[string]any{}, s.g.finish)
-	if s.usage && s.fault != "no_usage" {
-		s.write(map[string]any{"choices": []any{}, "usage": s.counts()})
+	if s.fault.finish != nil {
+		s.fault.finish(s)
+		return
 	}
-	if s.fault != "no_done" {
-		s.pending = append(s.pending, "data: [DONE]\n\n"...)
+	s.reason()
+	s.count()
+	s.raw("data: [DONE]\n\n")
+}
+
+func (s *stream) reason() { s.event(map[string]any{}, s.g.finish) }
+
+func (s *stream) count() {
+	if s.usage {
+		c := map[string]any{"choices": []any{}, "usage": s.counts()}
+		if s.fault.chunk != nil {
+			s.fault.chunk(s, c)
+		}
+		s.write(c)
 	}
+}
+
+// wait lets time pass, but not the engine's end.
+func (s *stream) wait(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-s.ended:
+		s.over = true
+	}
+}
+
+// hang keeps a connection open and says nothing more, until the client goes.
+func (s *stream) hang(c net.Conn) error {
+	s.seq.gone.Store(true)
+	_, err := c.Read(make([]byte, 1))
+	return err
 }
 
 func (s *stream) counts() map[string]any {
@@ -102,7 +148,13 @@ func (s *stream) event(delta map[string]any, finish string) {
 	if finish != "" {
 		choice["finish_reason"] = finish
 	}
-	s.write(map[string]any{"choices": []any{choice}})
+	c := map[string]any{"choices": []any{choice}}
+	if s.fault.chunk != nil {
+		s.fault.chunk(s, c)
+	}
+	if len(c) > 0 && !(s.over && finish == "") {
+		s.write(c)
+	}
 }
 
 func (s *stream) write(fields map[string]any) {
@@ -111,7 +163,15 @@ func (s *stream) write(fields map[string]any) {
 	if err != nil {
 		panic("simengine: an event is not JSON: " + err.Error()) // plain values only
 	}
-	s.pending = append(append(append(s.pending, "data: "...), data...), "\n\n"...)
+	s.raw("data: " + string(data) + "\n\n")
+}
+
+// raw puts an event into the stream as it stands.
+func (s *stream) raw(event string) {
+	if s.fault.wire != nil {
+		event = s.fault.wire(event)
+	}
+	s.pending = append(s.pending, event...)
 }
 
 // whole waits for all tokens and answers with one JSON completion.

@@ -143,7 +143,7 @@ func (t task) bare(g *gathered, ready chan<- error, open <-chan struct{}) error 
 		ready <- err
 		return err
 	}
-	defer c.Close() //nolint:errcheck // read to its end
+	defer func() { _ = c.Close() }() // read to its end
 	ready <- nil
 	<-open
 	body := `{"model":"m","messages":[{"role":"user","content":"hello"}],"max_tokens":16,"temperature":0,"stream":true,"stream_options":{"include_usage":true}}`

@@ -62,7 +62,7 @@ func serve(out io.Writer) error {
 }
 
 func answer(c net.Conn) {
-	defer c.Close() //nolint:errcheck // the client has what it came for, or has gone
+	defer func() { _ = c.Close() }() // the client has what it came for, or has gone
 	r := bufio.NewReader(c)
 	for {
 		req, err := http.ReadRequest(r)
