@@ -19,11 +19,12 @@ func TestTheRequestIsWhatWasAsked(t *testing.T) {
 	r := &Request{Model: "a/b", Prompt: "<x> & \"y\"\n", MaxTokens: 7, Temperature: 0.5, TopP: &top, MinTokens: &low, IgnoreEOS: &yes, EnableThinking: &no, ReasoningEffort: "low"}
 	mustBe(t, lane(t, Config{BaseURL: s.url, APIKey: "sk-secret", UserAgent: "test"}).Do(context.Background(), r), "")
 	want := `{"model":"a/b","messages":[{"role":"user","content":"<x> & \"y\"\n"}],"max_tokens":7,"temperature":0.5,"top_p":0.9,"min_tokens":3,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true},"chat_template_kwargs":{"enable_thinking":false},"reasoning_effort":"low"}`
-	if s.lastBody != want {
-		t.Errorf("sent %s\nwant %s", s.lastBody, want)
+	body, head := s.last()
+	if body != want {
+		t.Errorf("sent %s\nwant %s", body, want)
 	}
 	for name, value := range map[string]string{"Authorization": "Bearer sk-secret", "Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "test"} {
-		if got := s.lastHead.Get(name); got != value {
+		if got := head.Get(name); got != value {
 			t.Errorf("%s: %q, want %q", name, got, value)
 		}
 	}

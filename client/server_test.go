@@ -3,11 +3,9 @@ package client
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,20 +15,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "trust")
-	if err == nil {
-		err = trustTestServers(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "no trust for the TLS tests:", err)
-		os.Exit(1)
-	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		os.RemoveAll(dir)
-		os.Exit(code)
-	}))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // script is a server that reads one request after another on each connection
 // and answers with exactly the bytes it is told to.
@@ -41,6 +26,13 @@ type script struct {
 	mu       sync.Mutex
 	lastBody string
 	lastHead http.Header
+}
+
+// last is the request read last.
+func (s *script) last() (body string, head http.Header) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lastBody, s.lastHead
 }
 
 // serve answers every request with what play writes; play returns false to
