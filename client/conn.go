@@ -24,6 +24,7 @@ type conn struct {
 	last    time.Time // when the last read returned
 	arrived time.Time // when the bytes of the last read that brought any came
 	read    int64     // bytes since start
+	fresh   bool      // the last bytes are still being handled
 	fired   Kind      // the limit that ended a read or write
 	aborted atomic.Bool
 }
@@ -62,9 +63,7 @@ func (c *conn) rest() error {
 
 // Read waits for bytes until the nearest limit and notes when they came.
 func (c *conn) Read(p []byte) (int, error) {
-	if c.read > 0 {
-		c.watch.Handled.Add(time.Since(c.last))
-	}
+	c.handled()
 	for {
 		at, before := c.readLimit(), c.last
 		if err := c.arm(at.time); err != nil {
@@ -73,6 +72,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		n, late, err := c.receive(p)
 		if n > 0 {
 			c.read += int64(n)
+			c.fresh = true
 			// Nothing comes before what came before it: that would be the wall
 			// clock set back.
 			if at := c.last.Add(-late); at.After(c.arrived) {
@@ -89,6 +89,14 @@ func (c *conn) Read(p []byte) (int, error) {
 		}
 		c.fired = at.kind
 		return n, err
+	}
+}
+
+// handled says that the bytes read last have been looked at.
+func (c *conn) handled() {
+	if c.fresh {
+		c.watch.Handled.Add(time.Since(c.last))
+		c.fresh = false
 	}
 }
 

@@ -107,6 +107,7 @@ func (l *Lane) fail(o *Observation, failure *Failure) {
 // receive reads the event stream and closes the observation. It reports
 // whether the stream came whole.
 func (l *Lane) receive(ctx context.Context, resp *fasthttp.Response, body io.Reader, o *Observation) bool {
+	defer l.conn.handled()
 	s := l.stream
 	s.begin(o, string(resp.Header.ContentType()))
 	for !s.ended {

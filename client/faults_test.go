@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -192,3 +193,43 @@ var untested = func() map[string]bool {
 	}
 	return names
 }()
+
+// Many streams at once, each with the answer to its own prompt.
+func TestFiveHundredStreams(t *testing.T) {
+	profile, err := simengine.ProfileByName("instant")
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := simengine.New(simengine.Options{Profile: profile})
+	if err := engine.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	cl, err := client.New(client.Config{BaseURL: engine.BaseURL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := prompt.Workload{Seed: 1, Canaries: true, Words: 20, Unique: true}
+	var wg sync.WaitGroup
+	for stream := range 500 {
+		wg.Go(func() {
+			lane := cl.Lane()
+			defer lane.Close()
+			for again := range 2 {
+				index := 2*stream + again
+				text, err := w.Build(index, 300, 0)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				o := lane.Do(context.Background(), &client.Request{Model: "m", Prompt: text, MaxTokens: 64})
+				if o.Failure != nil || o.Arrivals.Len() != 21 || !prompt.CheckCanary(o.Text, o.Truncated, prompt.Marker(1, index)).Passed {
+					t.Errorf("stream %d: %+v %q", stream, o.Failure, o.Text)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := engine.Close(); err != nil {
+		t.Error(err)
+	}
+}

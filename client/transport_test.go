@@ -201,6 +201,7 @@ func TestALateReadIsNoLateArrival(t *testing.T) {
 	if c.stamps == nil {
 		t.Skip("the kernel does not tell here when bytes came")
 	}
+	time.Sleep(asleep) // the kernel takes a moment to begin
 	c.begin(Timeout{})
 	fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	sent := <-wrote

@@ -109,6 +109,35 @@ func TestSmallestRecipe(t *testing.T) {
 	}
 }
 
+func TestHowATierIsReached(t *testing.T) {
+	s := mustLoad(t, "testdata/valid/reach.sweep.hcl").Sweeps[0]
+	var tiers []*Tier
+	var sizes []string
+	for _, a := range s.Axes {
+		for _, v := range a.Values {
+			switch v := v.(type) {
+			case *Tier:
+				tiers = append(tiers, v)
+			case *Context:
+				sizes = append(sizes, v.Sizing)
+			}
+		}
+	}
+	gateway := tiers[0]
+	if want := []Header{{Name: "Api-Key", Env: "GATEWAY_KEY"}, {Name: "X-Route", Value: "a"}, {Name: "X-Tier", Value: "b"}}; !reflect.DeepEqual(gateway.Headers, want) {
+		t.Errorf("headers %+v", gateway.Headers)
+	}
+	if got := *gateway.TLS; got != (TLS{CAFile: filepath.Join("testdata", "valid", "ca.pem"), ServerName: "inner.example"}) {
+		t.Errorf("tls %+v", got)
+	}
+	if tiers[1].UnixSocket != "/run/vllm.sock" || tiers[1].TLS != nil || tiers[1].Headers != nil {
+		t.Errorf("%+v", tiers[1])
+	}
+	if !s.Fresh || s.Timeout.FirstOutput != 90*time.Second || strings.Join(sizes, " ") != "tokens chars" {
+		t.Errorf("fresh %v, %+v, sizing %v", s.Fresh, s.Timeout, sizes)
+	}
+}
+
 func TestGrownRecipe(t *testing.T) {
 	r, diags := Load([]string{"testdata/valid/grown.sweep.hcl"}, Options{})
 	if diags.HasErrors() {

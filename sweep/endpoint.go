@@ -125,11 +125,16 @@ func proxyOf(base string, getenv func(string) string) (*url.URL, error) {
 		return nil, errors.New("base_url is not a URL") // which recipe and client say better
 	}
 	proxies := httpproxy.Config{HTTPProxy: either("HTTP_PROXY"), HTTPSProxy: either("HTTPS_PROXY"), NoProxy: either("NO_PROXY")}
-	proxy, err := proxies.ProxyFunc()(u)
-	if err != nil {
-		return nil, errors.New("the proxy that HTTP_PROXY or HTTPS_PROXY names is not a URL")
+	// httpproxy passes over what is no URL, and requests would go out directly.
+	for _, text := range []string{proxies.HTTPProxy, proxies.HTTPSProxy} {
+		if !strings.Contains(text, "://") {
+			text = "http://" + text
+		}
+		if _, err := url.Parse(text); err != nil {
+			return nil, errors.New("HTTP_PROXY or HTTPS_PROXY is not a URL") // which may hold a password
+		}
 	}
-	return proxy, nil
+	return proxies.ProxyFunc()(u)
 }
 
 func (ep *endpoint) start(p recipe.Point) error {

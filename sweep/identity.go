@@ -183,6 +183,9 @@ func contextName(c *recipe.Context) string {
 	if c.Cache == recipe.CacheShared {
 		name += "-shared"
 	}
+	if c.Sizing == recipe.SizingTokens {
+		name += "-tokens"
+	}
 	return name
 }
 

@@ -61,7 +61,7 @@ func (r Report) OK() bool { return r.States[artifact.StateDone] == r.Cells }
 func (r *Runner) Check() error {
 	seen := map[*recipe.Tier]bool{}
 	var errs []error
-	most := 0
+	connections := 0
 	for i := range r.Plan.Sweeps {
 		for j := range r.Plan.Sweeps[i].Cells {
 			p := r.Plan.Sweeps[i].Cells[j].Point
@@ -69,21 +69,28 @@ func (r *Runner) Check() error {
 			if embedded(p) {
 				need *= 2 // both ends are in this process
 			}
-			most = max(most, need)
+			connections = max(connections, need)
 			if !seen[p.Tier] {
 				seen[p.Tier] = true
 				errs = append(errs, r.checkTier(p.Tier)...)
 			}
 		}
 	}
-	if limit, known := openFiles(); known && uint64(most+spareFiles) > limit {
-		errs = append(errs, fmt.Errorf("a cell needs %d connections and %d other open files, but this process may have %d open: raise the limit with ulimit -n %d", most, spareFiles, limit, most+spareFiles))
+	if limit, known := openFiles(); known {
+		errs = append(errs, checkFiles(connections, limit))
 	}
 	return errors.Join(errs...)
 }
 
 // spareFiles is what a run has open beside its connections.
 const spareFiles = 32
+
+func checkFiles(connections int, limit uint64) error {
+	if need := connections + spareFiles; uint64(need) > limit {
+		return fmt.Errorf("a cell needs %d connections and %d other files, but this process may have %d open: raise the limit with ulimit -n %d", connections, spareFiles, limit, need)
+	}
+	return nil
+}
 
 func (r *Runner) checkTier(t *recipe.Tier) (errs []error) {
 	if t.APIKeyEnv != "" && r.Getenv(t.APIKeyEnv) == "" {

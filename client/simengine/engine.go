@@ -17,6 +17,10 @@ type Options struct {
 	Models  []string // others get 404; empty: any name is served
 	Seed    int64    // of the generated texts
 	APIKey  string   // demanded as a bearer token; empty: none
+	// Template is how many tokens the chat template adds to a prompt.
+	Template int
+	// NoTokenizer: /tokenize is not there.
+	NoTokenizer bool
 	// Fault names how the n-th chat request, from 1, is to fail; nil or "":
 	// not at all. See Faults.
 	Fault func(n int, model string) string

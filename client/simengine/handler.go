@@ -61,7 +61,7 @@ func (e *Engine) handle(ctx *fasthttp.RequestCtx) {
 		ctx.SetStatusCode(fasthttp.StatusOK)
 	case path == "/version":
 		reply(ctx, map[string]any{"version": "simulation", "engine": OwnedBy, "profile": e.opts.Profile.Name})
-	case path == "/tokenize" && ctx.IsPost():
+	case path == "/tokenize" && ctx.IsPost() && !e.opts.NoTokenizer:
 		e.tokenize(ctx)
 	case path == "/v1/models":
 		e.models(ctx)
@@ -155,7 +155,7 @@ func (e *Engine) chat(ctx *fasthttp.RequestCtx) {
 		text.WriteString(m.Content)
 	}
 	prompt := text.String()
-	tokens := max(1, tokensOf(prompt))
+	tokens := max(1, tokensOf(prompt)+e.opts.Template)
 	if window := e.opts.Profile.MaxModelLen; r.MaxTokens > window-tokens {
 		refuse(ctx, fasthttp.StatusBadRequest, "context_length_exceeded", fmt.Sprintf(
 			"This model's maximum context length is %d tokens. However, you requested %d tokens in the messages and %d in the completion.",

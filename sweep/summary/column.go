@@ -90,6 +90,9 @@ func workload(d *artifact.Document) string {
 	if d.CacheMode != "" {
 		add("%s prompts", d.CacheMode)
 	}
+	if d.Sweep != nil && d.Sweep.PromptSize.Sizing == "tokens" {
+		add("sized by tokens")
+	}
 	if d.SharedPrefixTokens != nil && *d.SharedPrefixTokens > 0 {
 		add("prefix %d", *d.SharedPrefixTokens)
 	}

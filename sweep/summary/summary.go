@@ -308,6 +308,15 @@ func figure(d *artifact.Document, name string, c Column) (*float64, string) {
 		rate := float64(d.Completed) / (*d.WallMS / 1000)
 		return &rate, ""
 	}
+	if read, ours := fromSweep[name]; ours {
+		if d.Sweep == nil {
+			return nil, "not in the artifact"
+		}
+		if v := read(d.Sweep); v != nil {
+			return v, ""
+		}
+		return nil, "not measured"
+	}
 	return d.Metric(name)
 }
 
