@@ -2,11 +2,13 @@
 //
 // A Client knows the endpoint; a Lane is one worker's connection to it, with
 // at most one request at a time. Lane.Do sends a chat completion, reads its
-// stream and returns an Observation: plain values, failures included. The
-// connection takes the monotonic clock right after each read returns, and that
-// is the time of every event in the bytes it read: parsing and scheduling come
-// after it and are not measured. An HTTP chunk counts when the whole of it, its
-// line end included, has come.
+// stream and returns an Observation: plain values, failures included.
+//
+// An event is dated by the bytes that completed it: on Linux by the moment at
+// which the kernel took them in, elsewhere by the monotonic clock right after
+// the read returned. Parsing and scheduling come after it and are not measured;
+// how late they were is in the lane's Watch. An HTTP chunk counts when the whole
+// of it, its line end included, has come.
 //
 // fasthttp writes the request and reads the response on a connection that the
 // lane opens, watches and closes itself. So nothing is pooled behind our back,

@@ -48,20 +48,22 @@ func serve(out io.Writer) error {
 	if _, err := fmt.Fprintf(out, "http://%s\n", l.Addr()); err != nil {
 		return err
 	}
+	p := new(pacer)
+	go p.run()
 	go func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			go answer(c)
+			go answer(c, p)
 		}
 	}()
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
 }
 
-func answer(c net.Conn) {
+func answer(c net.Conn, p *pacer) {
 	defer func() { _ = c.Close() }() // the client has what it came for, or has gone
 	r := bufio.NewReader(c)
 	for {
@@ -79,7 +81,9 @@ func answer(c net.Conn) {
 			return
 		}
 		if parts[1] == "steady" {
-			err = steadily(c, begin, chunks)
+			if _, err = io.WriteString(c, header); err == nil {
+				err = p.stream(&paced{conn: c, begin: begin, chunks: chunks})
+			}
 		} else {
 			err = flood(c, chunks)
 		}
@@ -87,25 +91,6 @@ func answer(c net.Conn) {
 			return
 		}
 	}
-}
-
-// steadily sends each chunk at its time on an absolute schedule, with the time
-// of sending in its text.
-func steadily(c net.Conn, begin time.Time, chunks int) error {
-	if _, err := io.WriteString(c, header); err != nil {
-		return err
-	}
-	for i := range chunks {
-		time.Sleep(time.Until(begin.Add(firstOutput + time.Duration(i)*interval)))
-		text := event(strconv.FormatInt(time.Now().UnixNano(), 10) + " ")
-		if i == chunks-1 {
-			text += end(chunks)
-		}
-		if _, err := io.WriteString(c, text); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // flood sends as fast as the connection takes it.

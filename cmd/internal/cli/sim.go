@@ -13,6 +13,7 @@ func newSim(env Env) *cobra.Command {
 	var listen, profile string
 	var models []string
 	var seed int64
+	var faults bool
 	names := make([]string, 0, 4)
 	for _, p := range simengine.Profiles() {
 		names = append(names, p.Name)
@@ -22,11 +23,21 @@ func newSim(env Env) *cobra.Command {
 		Short: "Serve the embedded engine, a simulation of an LLM server",
 		Long: `Serve the embedded engine at an address: an OpenAI-compatible server with a plain
 model of prefill, decode, batching, queueing and prefix cache. It is a simulation
-and says so: artifacts made against it have engine and gpu "sim". Ctrl-C stops it.`,
+and says so: artifacts made against it have engine and gpu "sim". Ctrl-C stops it.
+
+A request for the model "NAME!FAULT" is answered wrongly in a named way, to see what
+a client makes of it; --faults lists them.`,
 		Example: `  anvilsweep sim --listen 127.0.0.1:8000 --profile large
-  anvilsweep sim --listen 127.0.0.1:0 --model Qwen/Qwen3-8B`,
+  anvilsweep sim --listen 127.0.0.1:0 --model Qwen/Qwen3-8B
+  anvilsweep sim --faults`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if faults {
+				for _, f := range simengine.Faults() {
+					fmt.Fprintf(env.Stdout, "%-18s %s\n", f.Name, f.Does)
+				}
+				return nil
+			}
 			p, err := simengine.ProfileByName(profile)
 			if err != nil {
 				return usage(fmt.Errorf("--profile: %w", err))
@@ -47,6 +58,7 @@ and says so: artifacts made against it have engine and gpu "sim". Ctrl-C stops i
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8000", "`address` to listen on; port 0 takes a free one")
 	cmd.Flags().StringVar(&profile, "profile", "small", "how fast it is: "+strings.Join(names, ", "))
 	cmd.Flags().StringArrayVar(&models, "model", nil, "model `id` to serve, others get 404; may be given again (default: any)")
+	cmd.Flags().BoolVar(&faults, "faults", false, "list the faults that a request can ask for, and serve nothing")
 	cmd.Flags().Int64Var(&seed, "seed", 0, "seed of the generated texts")
 	return cmd
 }
