@@ -14,7 +14,9 @@ type Setting struct{ Name, Value string }
 
 // Options are what a recipe is loaded with beside its files.
 type Options struct {
-	Vars []Setting
+	Vars     []Setting
+	VarFiles []string                 // --var-file, in the order given
+	Getenv   func(name string) string // where variables may be set too; nil: nowhere
 }
 
 // loader holds what is known while a recipe is read.
@@ -56,7 +58,7 @@ func Load(paths []string, opts Options) (*Recipe, Diagnostics) {
 	l.base = &hcl.EvalContext{Functions: functionTable(), Variables: map[string]cty.Value{}}
 	l.readSources(paths)
 	// What cannot be parsed or has no value would only echo further down.
-	if !l.gather() || !l.variables(opts.Vars) || !l.locals() {
+	if !l.gather() || !l.variables(opts) || !l.locals() {
 		return l.recipe, l.diags
 	}
 	decodeAll(l, "model", &l.models, l.model)

@@ -16,7 +16,7 @@ type Variable struct {
 	Name        string
 	Description string
 	Value       string // HCL text; "(sensitive)" when Sensitive
-	Origin      string // "default" or "--var"
+	Origin      string // "default", a file's name, "--var-file NAME", "ANVILSWEEP_VAR_name" or "--var"
 	Sensitive   bool
 }
 

@@ -28,7 +28,7 @@ Nothing is sent. The same recipe gives the same plan, byte for byte.`,
 				}
 				return view.Plan(env.Stdout, env.Getenv, plan)
 			}
-			plan, diags, err := flags.load(args)
+			plan, diags, err := flags.load(env, args)
 			if printErr := view.PlanJSON(env.Stdout, plan, diags, err); printErr != nil {
 				return errors.Join(err, failed(printErr))
 			}

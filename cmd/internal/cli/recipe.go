@@ -14,19 +14,21 @@ import (
 
 // recipeFlags are what every command that reads a recipe takes.
 type recipeFlags struct {
-	vars   []string
-	sweeps []string
+	vars     []string
+	varFiles []string
+	sweeps   []string
 }
 
 func (f *recipeFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.vars, "var", nil, "set a variable of the recipe, `name=value`; may be given again")
+	flags.StringArrayVar(&f.varFiles, "var-file", nil, "set variables from a `file` of name = value lines; may be given again")
 	flags.StringArrayVar(&f.sweeps, "sweep", nil, "only the sweep of this `name`; may be given again")
 }
 
 // load reads the recipe and plans it. What is wrong with it comes back as
 // diagnostics, with a usage error once they hold an error.
-func (f *recipeFlags) load(paths []string) (*sweep.Plan, recipe.Diagnostics, error) {
-	var opts recipe.Options
+func (f *recipeFlags) load(env Env, paths []string) (*sweep.Plan, recipe.Diagnostics, error) {
+	opts := recipe.Options{VarFiles: f.varFiles, Getenv: env.Getenv}
 	for _, v := range f.vars {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok || name == "" {
@@ -51,7 +53,7 @@ func (f *recipeFlags) load(paths []string) (*sweep.Plan, recipe.Diagnostics, err
 
 // plan is load for people: diagnostics go to stderr.
 func (f *recipeFlags) plan(env Env, paths []string) (*sweep.Plan, error) {
-	plan, diags, err := f.load(paths)
+	plan, diags, err := f.load(env, paths)
 	if printErr := view.Diagnostics(env.Stderr, env.Getenv, diags); printErr != nil {
 		err = errors.Join(err, failed(printErr))
 	}

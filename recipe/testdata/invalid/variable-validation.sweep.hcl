@@ -1,6 +1,6 @@
 variable "p" {
   default = 1
-  validation {} # ERROR: Blocks of type "validation" are not expected here.
+  validation {} # ERROR: validation needs condition
 }
 engine "vllm" {}
 engine "sim" {}
