@@ -7,7 +7,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-var concurrencySchema = schemaOf("ladder requests warmup")
+var concurrencySchema = schemaOf("ladder requests warmup",
+	hcl.BlockHeaderSchema{Type: "stop", LabelNames: []string{"name"}},
+	hcl.BlockHeaderSchema{Type: "search"})
 
 // Bounds of the artifact format.
 const (
@@ -22,19 +24,30 @@ func (l *loader) concurrency(block *hcl.Block) (*[]*Rung, map[string]cty.Value) 
 	ladder, ok := f.require("ladder", "a number, a list, or ladder(from, to)")
 	warmup := f.whole("warmup", 0, maxWarmup, 0)
 	requests := defaultRequests
+	var exprs []*kept
 	if attr := content.Attributes["requests"]; attr != nil {
 		kept := l.keep(attr.Expr)
 		if kept == nil {
 			f.bad = true
 		} else {
-			requests = kept.requests
+			requests, exprs = kept.requests, append(exprs, kept)
 		}
+	}
+	stops, search := l.stops(f, content), l.search(f, content)
+	for _, r := range stops {
+		exprs = append(exprs, r.when)
+	}
+	if search != nil {
+		exprs = append(exprs, search.when)
+	}
+	if search != nil && len(stops) > 0 {
+		f.fail(f.at, "Stop and search", "A ladder has stop rules or a search: a search decides itself which rungs are run.")
 	}
 	var out []*Rung
 	if ok {
 		for _, v := range f.elements("ladder", ladder) {
 			if n, ok := f.concurrencyValue("ladder", v); ok {
-				out = append(out, &Rung{Name: block.Labels[0], Value: n, Warmup: warmup, requests: requests})
+				out = append(out, &Rung{Name: block.Labels[0], Value: n, Warmup: warmup, Stops: stops, Search: search, requests: requests, exprs: exprs})
 			}
 		}
 	}

@@ -17,7 +17,7 @@ func TestReferenceIsWhole(t *testing.T) {
 	}
 	text := string(data)
 	var names []string
-	for _, schema := range []*hcl.BodySchema{modelSchema, engineSchema, tierSchema, tlsSchema, contextSchema, concurrencySchema, outputSchema, sweepSchema, timeoutSchema, excludeSchema, variableSchema} {
+	for _, schema := range []*hcl.BodySchema{modelSchema, engineSchema, tierSchema, tlsSchema, contextSchema, concurrencySchema, outputSchema, sweepSchema, timeoutSchema, excludeSchema, variableSchema, validationSchema, axisSchema, stopSchema, gateSchema, searchSchema, budgetSchema, launchSchema, readySchema, metricsSchema} {
 		for _, a := range schema.Attributes {
 			names = append(names, "`"+a.Name+"`")
 		}

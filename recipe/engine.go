@@ -2,30 +2,37 @@ package recipe
 
 import (
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // Kinds are the engines a recipe can name, sorted. openai is any server that
 // speaks the API; sim is the embedded engine.
 var Kinds = []string{"llamacpp", "ollama", "openai", "sglang", "sim", "trtllm", "vllm"}
 
-var engineSchema = schemaOf("kind version image flags labels")
+var (
+	engineSchema = schemaOf("kind version image flags labels",
+		hcl.BlockHeaderSchema{Type: "launch"}, hcl.BlockHeaderSchema{Type: "ready"}, hcl.BlockHeaderSchema{Type: "metrics"})
+	launchSchema  = schemaOf("command env dir")
+	readySchema   = schemaOf("path timeout")
+	metricsSchema = schemaOf("path")
+)
 
 func (l *loader) engine(block *hcl.Block) (*Engine, map[string]cty.Value) {
 	f, content := l.body(block, l.plainScope(), l.base, engineSchema)
 	name := block.Labels[0]
-	kind := "openai"
-	if slices.Contains(Kinds, name) {
-		kind = name
-	}
+	kind := kindOf(name)
 	if _, said := f.known["kind"]; said {
 		kind = f.oneOf("kind", Kinds...)
 	}
 	e := &Engine{
 		Name: name, Kind: kind, Version: f.text("version"), Image: f.text("image"), Flags: f.object("flags"), Labels: f.texts("labels"),
 	}
+	l.serving(f, content, e)
 	if f.bad {
 		return nil, nil
 	}
@@ -39,4 +46,70 @@ func (l *loader) engine(block *hcl.Block) (*Engine, map[string]cty.Value) {
 		}
 	}
 	return e, shown
+}
+
+// kindOf is an engine's kind where it does not say: its name, if that is one.
+func kindOf(name string) string {
+	if slices.Contains(Kinds, name) {
+		return name
+	}
+	return "openai"
+}
+
+// serving decodes how an engine is started and asked.
+func (l *loader) serving(f *fields, content *hcl.BodyContent, e *Engine) {
+	e.Ready = Ready{Path: "/health", Timeout: 15 * time.Minute}
+	seen := map[string]bool{}
+	for _, block := range content.Blocks {
+		if seen[block.Type] {
+			f.fail(block.DefRange, "Declared twice", "An engine has one %s block.", block.Type)
+		}
+		seen[block.Type] = true
+		schema := map[string]*hcl.BodySchema{"launch": launchSchema, "ready": readySchema, "metrics": metricsSchema}[block.Type]
+		inner, _ := l.body(block, l.plainScope(), l.base, schema)
+		switch block.Type {
+		case "launch":
+			e.Launch = &Launch{Command: inner.command(), Env: inner.texts("env"), Dir: inner.text("dir")}
+		case "ready":
+			if path := inner.path(); path != "" {
+				e.Ready.Path = path
+			}
+			e.Ready.Timeout = inner.duration("timeout", e.Ready.Timeout)
+		case "metrics":
+			if e.Metrics = inner.path(); e.Metrics == "" {
+				e.Metrics = "/metrics"
+			}
+		}
+		f.bad = f.bad || inner.bad
+	}
+}
+
+// command is a program with its arguments; numbers and yes or no are written
+// as texts.
+func (f *fields) command() []string {
+	g, ok := f.require("command", "the program and its arguments, such as [\"vllm\", \"serve\", cell.model.id]")
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, v := range f.elements("command", g) {
+		text, err := convert.Convert(v.value, cty.String)
+		if err != nil {
+			f.fail(v.at, "Wrong type", "command is a list of texts, not of %s.", described(v.value))
+			return nil
+		}
+		out = append(out, text.AsString())
+	}
+	if len(out) > 0 && out[0] == "" {
+		f.fail(g.at, "No program", "The first word of command is the program, and it is empty.")
+	}
+	return out
+}
+
+func (f *fields) path() string {
+	text := f.text("path")
+	if text != "" && !strings.HasPrefix(text, "/") {
+		f.fail(f.known["path"].at, "Wrong path", "path begins with a slash, such as /health.")
+	}
+	return text
 }

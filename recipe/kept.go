@@ -2,7 +2,6 @@ package recipe
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -38,8 +37,7 @@ func (l *loader) keep(expr hcl.Expression) *kept {
 // value evaluates the expression for a cell, as the type wanted.
 func (k *kept) value(p Point, want cty.Type) (cty.Value, Diagnostics) {
 	diags := Diagnostics{files: k.l.diags.files}
-	ctx := k.l.base.NewChild()
-	ctx.Variables = map[string]cty.Value{"cell": k.l.cell(p)}
+	ctx := k.l.see(p).ctx
 	v, found := k.expr.Value(ctx)
 	diags.add(found)
 	if found.HasErrors() {
@@ -75,9 +73,7 @@ func (k *kept) requests(p Point) (int, Diagnostics) {
 	}
 	if err != nil {
 		at := k.expr.Range()
-		ctx := k.l.base.NewChild()
-		ctx.Variables = map[string]cty.Value{"cell": k.l.cell(p)}
-		diags.add(hcl.Diagnostics{{Severity: hcl.DiagError, Summary: "Wrong number of requests", Detail: err.Error() + ".", Subject: &at, Expression: k.expr, EvalContext: ctx}})
+		diags.add(hcl.Diagnostics{{Severity: hcl.DiagError, Summary: "Wrong number of requests", Detail: err.Error() + ".", Subject: &at, Expression: k.expr, EvalContext: k.l.see(p).ctx}})
 	}
 	return n, diags
 }
@@ -89,42 +85,4 @@ func (k *kept) holds(p Point) (bool, Diagnostics) {
 		return false, diags
 	}
 	return v.True(), diags
-}
-
-// inline is how values of inline models and outputs are found again.
-type inline struct {
-	mu     sync.Mutex
-	values map[any]cty.Value
-}
-
-// cell is a point as expressions see it.
-func (l *loader) cell(p Point) cty.Value {
-	return cty.ObjectVal(map[string]cty.Value{
-		"model":       l.part(p.Model, l.models.values[p.Model.Name], p.Model.shown),
-		"engine":      l.engines.values[p.Engine.Name],
-		"tier":        l.tiers.values[p.Tier.Name],
-		"context":     cty.NumberIntVal(int64(p.Context.Tokens)),
-		"cache":       cty.StringVal(p.Context.Cache),
-		"concurrency": cty.NumberIntVal(int64(p.Concurrency.Value)),
-		"output":      l.part(p.Output, l.outputs.values[p.Output.Name], p.Output.shown),
-		"repeat":      cty.NumberIntVal(int64(p.Repeat)),
-	})
-}
-
-// part is the value of a block, or of an inline form, which is made once.
-func (l *loader) part(key any, declared cty.Value, shown func() map[string]cty.Value) cty.Value {
-	if declared != cty.NilVal {
-		return declared
-	}
-	l.inlined.mu.Lock()
-	defer l.inlined.mu.Unlock()
-	if v, ok := l.inlined.values[key]; ok {
-		return v
-	}
-	if l.inlined.values == nil {
-		l.inlined.values = map[any]cty.Value{}
-	}
-	v := cty.ObjectVal(shown())
-	l.inlined.values[key] = v
-	return v
 }

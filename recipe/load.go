@@ -17,6 +17,7 @@ type Options struct {
 	Vars     []Setting
 	VarFiles []string                 // --var-file, in the order given
 	Getenv   func(name string) string // where variables may be set too; nil: nowhere
+	Metrics  []string                 // what rules may name of a result
 }
 
 // loader holds what is known while a recipe is read.
@@ -33,7 +34,10 @@ type loader struct {
 	contexts      registry[[]*Context]
 	concurrencies registry[[]*Rung]
 	outputs       registry[Output]
-	inlined       inline
+
+	metricNames []string
+
+	here *seen // the cell that a block is being decoded for; nil: none
 }
 
 var rootSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
@@ -53,7 +57,8 @@ var stringType = cty.String
 // Load reads files and folders as one recipe. The recipe is usable only where
 // the diagnostics hold no error.
 func Load(paths []string, opts Options) (*Recipe, Diagnostics) {
-	l := &loader{recipe: &Recipe{}, blocks: map[string][]*hcl.Block{}}
+	l := &loader{recipe: &Recipe{}, metricNames: opts.Metrics, blocks: map[string][]*hcl.Block{}}
+	l.recipe.loader = l
 	l.diags.files = map[string]*hcl.File{}
 	l.base = &hcl.EvalContext{Functions: functionTable(), Variables: map[string]cty.Value{}}
 	l.readSources(paths)
@@ -61,12 +66,12 @@ func Load(paths []string, opts Options) (*Recipe, Diagnostics) {
 	if !l.gather() || !l.variables(opts) || !l.locals() {
 		return l.recipe, l.diags
 	}
-	decodeAll(l, "model", &l.models, l.model)
-	decodeAll(l, "engine", &l.engines, l.engine)
-	decodeAll(l, "tier", &l.tiers, l.tier)
-	decodeAll(l, "context", &l.contexts, l.context)
-	decodeAll(l, "concurrency", &l.concurrencies, l.concurrency)
-	decodeAll(l, "output", &l.outputs, l.output)
+	decodeAll(l, "model", &l.models, (*loader).model)
+	decodeAll(l, "engine", &l.engines, (*loader).engine)
+	decodeAll(l, "tier", &l.tiers, (*loader).tier)
+	decodeAll(l, "context", &l.contexts, (*loader).context)
+	decodeAll(l, "concurrency", &l.concurrencies, (*loader).concurrency)
+	decodeAll(l, "output", &l.outputs, (*loader).output)
 	for _, block := range l.blocks["sweep"] {
 		if s := l.sweep(block); s != nil {
 			l.recipe.Sweeps = append(l.recipe.Sweeps, s)
@@ -122,12 +127,19 @@ type registry[T any] struct {
 	values map[string]cty.Value
 }
 
-// decodeAll decodes every block of a type and makes it known by its name.
-func decodeAll[T any](l *loader, kind string, r *registry[T], decode func(*hcl.Block) (*T, map[string]cty.Value)) {
+// decodeAll decodes every block of a type and makes it known by its name. One
+// that depends on the cell is decoded when there is one.
+func decodeAll[T any](l *loader, kind string, r *registry[T], decode func(*loader, *hcl.Block) (*T, map[string]cty.Value)) {
 	r.byName, r.values = map[string]*T{}, map[string]cty.Value{}
 	for _, block := range l.blocks[kind] {
-		value, shown := decode(block)
 		name := block.Labels[0]
+		var value *T
+		var shown map[string]cty.Value
+		if uses := l.dependsOnCell(block); len(uses) > 0 {
+			value, shown = later(l, kind, block, uses, decode)
+		} else {
+			value, shown = decode(l, block)
+		}
 		if value == nil {
 			if l.broken == nil {
 				l.broken = map[string]bool{}
@@ -137,6 +149,9 @@ func decodeAll[T any](l *loader, kind string, r *registry[T], decode func(*hcl.B
 		}
 		shown[refAttribute] = cty.StringVal(kind + "." + name)
 		r.byName[name], r.values[name] = value, cty.ObjectVal(shown)
+		if v, ok := any(value).(interface{ show(cty.Value) }); ok {
+			v.show(r.values[name])
+		}
 	}
 }
 

@@ -13,18 +13,21 @@ import (
 	"time"
 )
 
+// someMetrics are what rules may name in these tests.
+var someMetrics = []string{"throughput_tok_s", "ttft_p95_ms", "ttft_p99_ms"}
+
 func load(t *testing.T, text string, vars ...Setting) (*Recipe, Diagnostics) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "r.sweep.hcl")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return Load([]string{path}, Options{Vars: vars})
+	return Load([]string{path}, Options{Vars: vars, Metrics: someMetrics})
 }
 
 func mustLoad(t *testing.T, paths ...string) *Recipe {
 	t.Helper()
-	r, diags := Load(paths, Options{})
+	r, diags := Load(paths, Options{Metrics: someMetrics})
 	if diags.HasErrors() {
 		t.Fatal(written(t, diags))
 	}
@@ -61,7 +64,7 @@ func TestInvalidRecipes(t *testing.T) {
 					want[i+1] = m[1]
 				}
 			}
-			_, diags := Load([]string{file}, Options{})
+			_, diags := Load([]string{file}, Options{Metrics: someMetrics})
 			for _, d := range diags.List() {
 				text := d.Summary + ": " + d.Detail
 				if d.Severity != "error" || want[d.Line] == "" || !strings.Contains(text, want[d.Line]) {

@@ -17,7 +17,7 @@ type scope map[string][]string
 var blockKinds = []string{"model", "engine", "tier", "context", "concurrency", "output"}
 
 // keptRoots are known only where a cell or a result exists.
-var keptRoots = []string{"cell"}
+var keptRoots = []string{"cell", "axis"}
 
 // plainScope is what every expression may name.
 func (l *loader) plainScope() scope {
@@ -32,6 +32,9 @@ func (l *loader) plainScope() scope {
 		}
 	}
 	slices.Sort(s["local"])
+	if l.here != nil { // names were checked when the block was kept for later
+		s["cell"], s["axis"] = nil, nil
+	}
 	return s
 }
 
@@ -41,13 +44,14 @@ func (l *loader) sweepScope() scope {
 	for _, kind := range blockKinds {
 		s[kind] = l.blockNames(kind)
 	}
+	s["sweep"] = l.blockNames("sweep")
 	return s
 }
 
 // cellScope is what a kept expression may name.
 func (l *loader) cellScope() scope {
 	s := l.plainScope()
-	s["cell"] = cellAttributes
+	s["cell"], s["axis"] = cellAttributes, nil
 	return s
 }
 
@@ -114,8 +118,10 @@ func (l *loader) names(expr hcl.Expression, blocks map[string]bool) bool {
 
 func unknownRoot(root string, known scope) string {
 	switch {
+	case root == "result" || root == "previous" || root == "baseline":
+		return root + " is known only in rules over results: stop, search and gate."
 	case slices.Contains(keptRoots, root):
-		return root + " is known only where a cell exists: in concurrency.requests and in exclude.when."
+		return root + " is known only where a cell exists: in engine, tier and output blocks, in concurrency.requests, and in the rules of a sweep."
 	case slices.Contains(blockKinds, root):
 		return root + " blocks can be named in a sweep only; use var and local here."
 	}

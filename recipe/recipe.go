@@ -1,6 +1,10 @@
 package recipe
 
-import "time"
+import (
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+)
 
 // Recipe is everything the sources say, decoded and with every reference
 // resolved. It holds plain values only; what depends on a cell is kept behind
@@ -9,6 +13,8 @@ type Recipe struct {
 	Sources   []Source
 	Variables []Variable
 	Sweeps    []*Sweep // source order
+
+	loader *loader // for expressions
 }
 
 // Variable is one declared variable and where its value came from.
@@ -27,6 +33,8 @@ type Model struct {
 	Revision      string
 	Quantization  string
 	ContextWindow int // tokens; 0: asked of /v1/models
+
+	value cty.Value // as expressions see it
 }
 
 // Engine is the program that serves the model.
@@ -37,6 +45,26 @@ type Engine struct {
 	Image   string
 	Flags   map[string]any    // plain JSON values; numbers are json.Number
 	Labels  map[string]string // notes for people, not identity
+
+	Launch  *Launch // nil: it is running already
+	Ready   Ready
+	Metrics string // path of its Prometheus text; empty: none
+
+	value   cty.Value
+	percell *percell[Engine] // nil: the same in every cell
+}
+
+// Launch is how an engine is started.
+type Launch struct {
+	Command []string // program and arguments, no shell
+	Env     map[string]string
+	Dir     string
+}
+
+// Ready is how to tell that an engine is up.
+type Ready struct {
+	Path    string        // asked until it answers 200; "/health" when not said
+	Timeout time.Duration // 15m when not said
 }
 
 // Tier is the hardware an engine runs on and the endpoint that reaches it.
@@ -54,6 +82,9 @@ type Tier struct {
 	UnixSocket   string   // path of a socket to connect to instead of BaseURL's host
 	ClockDomain  string
 	Profile      string // profile of the embedded engine; engines of kind sim only
+
+	value   cty.Value
+	percell *percell[Tier]
 }
 
 // Header is sent with every request. Its value is written in the recipe, or
@@ -94,7 +125,11 @@ type Rung struct {
 	Value  int    // requests in flight
 	Warmup int    // requests sent before the measured ones, not measured
 
+	Stops  []Rule // each ends the climb above the rung at which it holds
+	Search *Rule  // nil: every rung is run; else the highest that meets it is looked for
+
 	requests func(Point) (int, Diagnostics)
+	exprs    []*kept // all that the block keeps
 }
 
 // Output is what a response must look like and how it is sampled.
@@ -110,6 +145,9 @@ type Output struct {
 	TopP            *float64 // nil: not sent
 	Thinking        string   // "default", "enabled" or "disabled"
 	ReasoningEffort string   // empty: not sent
+
+	value   cty.Value
+	percell *percell[Output]
 }
 
 // Output policies.
@@ -126,7 +164,19 @@ type Point struct {
 	Context     *Context
 	Concurrency *Rung
 	Output      *Output
-	Repeat      int // 1-based
+	Extra       []*Named // values of the sweep's own axes, in their order
+	Repeat      int      // 1-based
+
+	seen *seen
+}
+
+// Named is one value of an axis that the sweep declares itself.
+type Named struct {
+	Axis  string
+	Text  string // as shown
+	Plain any    // plain JSON value
+
+	value cty.Value
 }
 
 // Value is one value of an axis; Place puts it into a point.
@@ -137,8 +187,17 @@ type Value interface {
 
 // Axis is one dimension of a sweep's matrix.
 type Axis struct {
-	Name   string  // model, engine, tier, context, concurrency or output
+	Name   string  // model, engine, tier, context, concurrency, output, the sweep's own, or several joined by "+"
 	Values []Value // source order, duplicates already dropped with a warning
+}
+
+// Pair is an axis of several that move together.
+type Pair struct{ Parts []Value }
+
+// Include adds points to the matrix that its axes do not cross to.
+type Include struct {
+	Reason string
+	Axes   []Axis // all of them; those that the block leaves out are the sweep's own
 }
 
 // Exclude is one rule that takes points out of the matrix.
@@ -154,9 +213,15 @@ type Sweep struct {
 	File        string // the source that declares it, as in Source.Path
 	Axes        []Axis // source order
 	Excludes    []Exclude
-	Repeat      int    // 1 when not said
-	Seed        *int64 // nil: derived from each cell's digest
-	MaxCells    int    // cap on the matrix before expansion; DefaultMaxCells when not said
+	Includes    []Include
+	Order       []string // axes from the slowest to the fastest, "repeat" among them; empty: source order
+	Gates       []Rule   // each must hold wherever it applies
+	Budget      Budget
+	OnFailure   string   // OnFailureContinue when not said
+	After       []string // sweeps that must have gone well before
+	Repeat      int      // 1 when not said
+	Seed        *int64   // nil: derived from each cell's digest
+	MaxCells    int      // cap on the matrix before expansion; DefaultMaxCells when not said
 	Timeout     Timeout
 	Fresh       bool // a connection of its own for every request
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -11,7 +12,12 @@ import (
 )
 
 var (
-	sweepSchema = schemaOf("description model engine tier context concurrency output repeat seed max_cells connection",
+	sweepSchema = schemaOf("description model engine tier context concurrency output order after repeat seed max_cells connection on_failure",
+		hcl.BlockHeaderSchema{Type: "gate", LabelNames: []string{"name"}},
+		hcl.BlockHeaderSchema{Type: "budget"},
+		hcl.BlockHeaderSchema{Type: "axis", LabelNames: []string{"name"}},
+		hcl.BlockHeaderSchema{Type: "pair"},
+		hcl.BlockHeaderSchema{Type: "include", LabelNames: []string{"reason"}},
 		hcl.BlockHeaderSchema{Type: "exclude", LabelNames: []string{"reason"}},
 		hcl.BlockHeaderSchema{Type: "timeout"})
 	excludeSchema = schemaOf("when")
@@ -64,42 +70,28 @@ func (l *loader) sweep(block *hcl.Block) *Sweep {
 	s := &Sweep{
 		Name: block.Labels[0], Description: f.text("description"), File: block.DefRange.Filename,
 		Repeat: f.whole("repeat", 1, maxRepeat, 1), MaxCells: f.whole("max_cells", 1, maxMaxCells, DefaultMaxCells),
-		Fresh: f.oneOf("connection", "reuse", "fresh") == "fresh",
+		OnFailure: f.oneOf("on_failure", OnFailureContinue, OnFailureLadder, OnFailureStop),
+		Fresh:     f.oneOf("connection", "reuse", "fresh") == "fresh",
 	}
 	if _, said := f.known["seed"]; said {
 		seed := int64(f.whole("seed", -1<<53, 1<<53, 0))
 		s.Seed = &seed
 	}
-	type placed struct {
-		Axis
-		at int
-	}
-	var axes []placed
-	for _, need := range axisNeeds {
-		attr := content.Attributes[need.name]
-		if attr == nil {
-			f.fail(f.at, "Missing attribute", "%s needs %s: %s.", f.what, need.name, need.hint)
-			continue
-		}
-		g, ok := f.known[need.name]
-		if !ok {
-			if !f.bad {
-				f.fail(attr.Expr.Range(), "Null axis", "%s is null; it needs a value.", need.name)
-			}
-			continue
-		}
-		axes = append(axes, placed{Axis{Name: need.name, Values: l.axis(f, need.name, need.hint, g)}, attr.NameRange.Start.Byte})
-	}
-	slices.SortStableFunc(axes, func(a, b placed) int { return a.at - b.at })
-	for _, a := range axes {
-		s.Axes = append(s.Axes, a.Axis)
+	s.Axes = l.axes(f, content)
+	if !f.bad {
+		s.Includes = l.includes(f, content, s.Axes)
+		s.Order, s.After = l.order(f, s.Axes), l.after(f, s.Name)
 	}
 	s.Timeout = l.timeout(f, content)
 	s.Excludes = l.excludes(f, content)
+	s.Gates, s.Budget = l.gates(f, content), l.budget(f, content)
 	if f.bad {
 		return nil
 	}
-	l.sweepRules(f, s)
+	l.checkUses(f, s, content)
+	if !f.bad {
+		l.sweepRules(f, s)
+	}
 	if f.bad {
 		return nil
 	}
@@ -112,8 +104,18 @@ func (l *loader) sweepContext() *hcl.EvalContext {
 	ctx.Variables = map[string]cty.Value{
 		"model": cty.ObjectVal(l.models.values), "engine": cty.ObjectVal(l.engines.values), "tier": cty.ObjectVal(l.tiers.values),
 		"context": cty.ObjectVal(l.contexts.values), "concurrency": cty.ObjectVal(l.concurrencies.values), "output": cty.ObjectVal(l.outputs.values),
+		"sweep": cty.ObjectVal(l.sweepNames()),
 	}
 	return ctx
+}
+
+// sweepNames are values that stand for sweeps.
+func (l *loader) sweepNames() map[string]cty.Value {
+	out := map[string]cty.Value{}
+	for _, name := range l.blockNames("sweep") {
+		out[name] = cty.ObjectVal(map[string]cty.Value{refAttribute: cty.StringVal("sweep." + name)})
+	}
+	return out
 }
 
 // axis decodes one axis; a value that stands twice is dropped with a warning.
@@ -162,7 +164,9 @@ func (l *loader) axisValues(f *fields, name, hint string, g given) []Value {
 	case "model":
 		if g.value.Type() == cty.String && g.value.AsString() != "" {
 			id := g.value.AsString()
-			return []Value{&Model{Name: id, ID: id}}
+			m := &Model{Name: id, ID: id}
+			m.show(cty.ObjectVal(m.shown()))
+			return []Value{m}
 		}
 	case "context":
 		if n, ok := f.contextTokens(name, g); ok {
@@ -177,6 +181,7 @@ func (l *loader) axisValues(f *fields, name, hint string, g given) []Value {
 	case "output":
 		if t := g.value.Type(); t.IsObjectType() || t.IsMapType() {
 			if o := l.inlineOutput(g); o != nil {
+				o.show(cty.ObjectVal(o.shown()))
 				return []Value{o}
 			}
 			f.bad = true
@@ -290,20 +295,30 @@ func (l *loader) sweepRules(f *fields, s *Sweep) {
 	values := map[string][]Value{}
 	for _, axis := range s.Axes {
 		axis.Values[0].Place(&first)
-		values[axis.Name] = axis.Values
+		for _, v := range axis.Values {
+			for i, name := range strings.Split(axis.Name, "+") {
+				values[name] = append(values[name], Parts(v)[i])
+			}
+		}
 	}
 	first.Repeat = 1
 	for _, e := range values["engine"] {
 		for _, t := range values["tier"] {
 			engine, tier := e.(*Engine), t.(*Tier)
 			switch {
-			case tier.BaseURL != "":
+			case tier.BaseURL != "" || engine.percell != nil || tier.percell != nil: // decided for each cell
 			case engine.Kind != "sim":
-				f.fail(f.known["tier"].at, "Tier without an address", "tier %q has no base_url, which engine %q needs.", tier.Name, engine.Name)
+				f.fail(f.place("tier"), "Tier without an address", "tier %q has no base_url, which engine %q needs.", tier.Name, engine.Name)
 			case tier.Profile == "":
-				f.fail(f.known["tier"].at, "Tier without a profile", "tier %q has neither base_url nor profile; the embedded engine %q needs a profile such as \"small\".", tier.Name, engine.Name)
+				f.fail(f.place("tier"), "Tier without a profile", "tier %q has neither base_url nor profile; the embedded engine %q needs a profile such as \"small\".", tier.Name, engine.Name)
 			}
 		}
+	}
+	first, diags := first.Resolve()
+	l.diags = l.diags.Append(diags)
+	if diags.HasErrors() {
+		f.bad = true
+		return
 	}
 	for _, rule := range s.Excludes {
 		_, diags := rule.When(first)
@@ -317,14 +332,23 @@ func (l *loader) sweepRules(f *fields, s *Sweep) {
 		l.diags = l.diags.Append(diags)
 		f.bad = f.bad || diags.HasErrors()
 	}
+	l.tryRules(f, first, values["concurrency"], s.Gates)
 	l.warnRepeatedPrompts(f, values)
+}
+
+// place is where an attribute is, or the block where it is not one.
+func (f *fields) place(name string) hcl.Range {
+	if g, ok := f.known[name]; ok {
+		return g.at
+	}
+	return f.at
 }
 
 // warnRepeatedPrompts: the seed enters a prompt through its canary only.
 func (l *loader) warnRepeatedPrompts(f *fields, values map[string][]Value) {
 	unique := slices.ContainsFunc(values["context"], func(v Value) bool { return v.(*Context).Cache == CacheUnique })
-	bare := slices.ContainsFunc(values["output"], func(v Value) bool { return !v.(*Output).Canaries })
+	bare := slices.ContainsFunc(values["output"], func(v Value) bool { return !v.(*Output).Canaries && v.(*Output).percell == nil })
 	if unique && bare {
-		l.diags.warn(f.known["output"].at, "Unique prompts that repeat", "Without canaries, prompts of cache = \"unique\" are the same in every cell and every run, and a prefix cache may answer them. Set canaries = true, or cache = \"shared\" if that is meant.")
+		l.diags.warn(f.place("output"), "Unique prompts that repeat", "Without canaries, prompts of cache = \"unique\" are the same in every cell and every run, and a prefix cache may answer them. Set canaries = true, or cache = \"shared\" if that is meant.")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"anvilsweep/recipe"
+	"anvilsweep/sweep/artifact"
 )
 
 func TestFilesAreCountedBeforeTheFirstRequest(t *testing.T) {
@@ -71,7 +72,7 @@ func TestATierWithTLSAndHeaders(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	loaded, diags := recipe.Load([]string{file}, recipe.Options{})
+	loaded, diags := recipe.Load([]string{file}, recipe.Options{Metrics: artifact.MetricNames()})
 	if diags.HasErrors() {
 		t.Fatal(diags.List())
 	}

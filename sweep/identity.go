@@ -169,6 +169,9 @@ func readableID(p recipe.Point, withModel bool) string {
 	}
 	parts = append(parts, short(p.Engine.Name), short(p.Tier.Name), contextName(p.Context),
 		fmt.Sprintf("c%d", p.Concurrency.Value), short(outputName(p.Output)))
+	for _, n := range p.Extra {
+		parts = append(parts, short(n.Axis+n.Text))
+	}
 	if p.Repeat > 1 {
 		parts = append(parts, fmt.Sprintf("r%d", p.Repeat))
 	}
@@ -223,8 +226,12 @@ func Axes(p recipe.Point) map[string]string {
 	if p.Context.Tokens == 0 {
 		context = "sampled"
 	}
-	return map[string]string{
+	axes := map[string]string{
 		"model": p.Model.Name, "engine": p.Engine.Name, "tier": p.Tier.Name,
 		"context": context, "concurrency": fmt.Sprint(p.Concurrency.Value), "output": outputName(p.Output),
 	}
+	for _, n := range p.Extra {
+		axes[n.Axis] = n.Text
+	}
+	return axes
 }

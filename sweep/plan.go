@@ -22,10 +22,12 @@ type PlannedSweep struct {
 	Name         string
 	Description  string
 	SourceRecipe string
+	After        []string // sweeps of the plan that must have gone well before
 	Axes         []PlannedAxis
 	Cells        []Cell
 	Excluded     []Excluded
-	Notes        []string // what the plan changed or what its reader should know
+	Notes        []string      // what the plan changed or what its reader should know
+	Rules        *recipe.Sweep // gates, budget and what becomes of the sweep when a cell fails
 }
 
 // PlannedAxis is one axis with its values as text.
@@ -46,6 +48,7 @@ type Cell struct {
 	Seed         int64
 	SeedOrigin   string // "recipe", "cell_digest", or "cell_digest_and_start": another in each run
 	Fresh        bool   // a connection of its own for every request
+	Included     string // the reason of the include block that added it; empty: the matrix did
 	Timeout      recipe.Timeout
 }
 
@@ -60,9 +63,8 @@ type Excluded struct {
 const MaxPlannedTokens = 67_108_864
 
 // NewPlan expands the recipe's sweeps, or only those named. It is
-// deterministic: axes vary in source order, the first slowest; concurrency
-// varies fastest and ascends, so that one engine serves all rungs of a ladder.
-// With repeats the whole matrix is walked once a repeat.
+// deterministic: sweeps follow those they come after, axes vary in source order
+// or the recipe's, the first slowest; concurrency varies fastest and ascends.
 //
 // The error names a sweep that does not exist or a matrix over its cap; faults
 // of the recipe's own expressions are diagnostics.
@@ -81,6 +83,13 @@ func NewPlan(r *recipe.Recipe, names ...string) (*Plan, recipe.Diagnostics, erro
 	for _, s := range sweeps {
 		planned, more := expand(r, s)
 		diags = diags.Append(more)
+		for _, name := range s.After {
+			if slices.ContainsFunc(sweeps, func(o *recipe.Sweep) bool { return o.Name == name }) {
+				planned.After = append(planned.After, name)
+			} else {
+				planned.Notes = append(planned.Notes, fmt.Sprintf("sweep %q, which comes before, is left out and not waited for", name))
+			}
+		}
 		plan.Sweeps = append(plan.Sweeps, planned)
 	}
 	if diags.HasErrors() {
@@ -165,7 +174,7 @@ func (c *Cell) contexts(window *int) []int {
 
 func choose(r *recipe.Recipe, names []string) ([]*recipe.Sweep, error) {
 	if len(names) == 0 {
-		return r.Sweeps, nil
+		return sequence(r.Sweeps)
 	}
 	have := make([]string, len(r.Sweeps))
 	for i, s := range r.Sweeps {
@@ -182,6 +191,45 @@ func choose(r *recipe.Recipe, names []string) ([]*recipe.Sweep, error) {
 			out = append(out, s)
 		}
 	}
+	return sequence(out)
+}
+
+// sequence puts sweeps behind those that they come after, and otherwise leaves
+// their order. A sweep that is not chosen is not waited for.
+func sequence(sweeps []*recipe.Sweep) ([]*recipe.Sweep, error) {
+	byName := map[string]*recipe.Sweep{}
+	for _, s := range sweeps {
+		byName[s.Name] = s
+	}
+	var out []*recipe.Sweep
+	var path []string
+	done := map[string]bool{}
+	var visit func(s *recipe.Sweep) error
+	visit = func(s *recipe.Sweep) error {
+		if done[s.Name] {
+			return nil
+		}
+		if at := slices.Index(path, s.Name); at >= 0 {
+			return fmt.Errorf("%s: sweeps that wait for each other: %s", s.File, strings.Join(append(path[at:], s.Name), " after "))
+		}
+		path = append(path, s.Name)
+		for _, name := range s.After {
+			if before := byName[name]; before != nil {
+				if err := visit(before); err != nil {
+					return err
+				}
+			}
+		}
+		path = path[:len(path)-1]
+		done[s.Name] = true
+		out = append(out, s)
+		return nil
+	}
+	for _, s := range sweeps {
+		if err := visit(s); err != nil {
+			return nil, err
+		}
+	}
 	return out, nil
 }
 
@@ -189,11 +237,14 @@ func choose(r *recipe.Recipe, names []string) ([]*recipe.Sweep, error) {
 // overflow check: axes come from list arithmetic and can be of any length.
 func checkCap(s *recipe.Sweep) error {
 	limit := uint64(s.MaxCells)
-	size, over := uint64(s.Repeat), false
+	size, over := product(s.Repeat, s.Axes)
+	for _, in := range s.Includes {
+		more, too := product(s.Repeat, in.Axes)
+		sum, carry := bits.Add64(size, more, 0)
+		size, over = sum, over || too || carry != 0
+	}
 	parts := []string{}
 	for _, axis := range s.Axes {
-		hi, lo := bits.Mul64(size, uint64(len(axis.Values)))
-		size, over = lo, over || hi != 0
 		parts = append(parts, fmt.Sprintf("%s %d", axis.Name, len(axis.Values)))
 	}
 	if s.Repeat > 1 {
@@ -210,8 +261,17 @@ func checkCap(s *recipe.Sweep) error {
 		s.File, s.Name, total, strings.Join(parts, " × "), limit)
 }
 
+func product(repeat int, axes []recipe.Axis) (size uint64, over bool) {
+	size = uint64(repeat)
+	for _, axis := range axes {
+		hi, lo := bits.Mul64(size, uint64(len(axis.Values)))
+		size, over = lo, over || hi != 0
+	}
+	return size, over
+}
+
 func expand(r *recipe.Recipe, s *recipe.Sweep) (PlannedSweep, recipe.Diagnostics) {
-	out := PlannedSweep{Name: s.Name, Description: s.Description, SourceRecipe: r.Ref(s)}
+	out := PlannedSweep{Name: s.Name, Description: s.Description, SourceRecipe: r.Ref(s), Rules: s}
 	for _, axis := range s.Axes {
 		values := make([]string, len(axis.Values))
 		for i, v := range axis.Values {
@@ -220,33 +280,39 @@ func expand(r *recipe.Recipe, s *recipe.Sweep) (PlannedSweep, recipe.Diagnostics
 		out.Axes = append(out.Axes, PlannedAxis{Name: axis.Name, Values: values})
 	}
 	var diags recipe.Diagnostics
-	order := walkOrder(s.Axes)
-	seen := map[string]string{}
+	seen := map[string]bool{}
 	duplicates := 0
-	for repeat := 1; repeat <= s.Repeat; repeat++ {
-		walk(order, func(point recipe.Point) {
-			point.Repeat = repeat
-			for _, rule := range s.Excludes {
-				hit, more := rule.When(point)
-				diags = diags.Append(more)
-				if hit {
-					out.Excluded = append(out.Excluded, Excluded{Point: point, Reason: rule.Reason})
-					return
-				}
-			}
-			requests, more := point.Concurrency.Requests(point)
+	add := func(point recipe.Point, rules []recipe.Exclude, included string) {
+		point, more := point.Resolve()
+		if diags = diags.Append(more); more.HasErrors() {
+			return
+		}
+		point = point.Seen(r)
+		for _, rule := range rules {
+			hit, more := rule.When(point)
 			diags = diags.Append(more)
-			if more.HasErrors() {
+			if hit {
+				out.Excluded = append(out.Excluded, Excluded{Point: point, Reason: rule.Reason})
 				return
 			}
-			cell := newCell(out.SourceRecipe, s, point, requests)
-			if _, twice := seen[cell.Digest]; twice {
-				duplicates++
-				return
-			}
-			seen[cell.Digest] = cell.ID
-			out.Cells = append(out.Cells, cell)
-		})
+		}
+		requests, more := point.Concurrency.Requests(point)
+		if diags = diags.Append(more); more.HasErrors() {
+			return
+		}
+		cell := newCell(out.SourceRecipe, s, point, requests)
+		cell.Included = included
+		if seen[cell.Digest] {
+			duplicates++
+			return
+		}
+		seen[cell.Digest] = true
+		out.Cells = append(out.Cells, cell)
+	}
+	walk(walkOrder(s.Axes, s.Order, s.Repeat), func(p recipe.Point) { add(p, s.Excludes, "") })
+	// What an include names is in, whatever the exclude rules say.
+	for _, in := range s.Includes {
+		walk(walkOrder(in.Axes, s.Order, s.Repeat), func(p recipe.Point) { add(p, nil, in.Reason) })
 	}
 	if duplicates > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d points are the same measurement as another cell under a different name and are not run twice", duplicates))
@@ -263,6 +329,13 @@ func (s *PlannedSweep) check() error {
 	clamped := map[string]bool{}
 	for i := range s.Cells {
 		c := &s.Cells[i]
+		if e := c.Point.Engine; e.Launch != nil {
+			note := fmt.Sprintf("engine %s declares how it is launched; launching is not done yet, so it must be up already", e.Name)
+			if !clamped[note] {
+				clamped[note] = true
+				s.Notes = append(s.Notes, note)
+			}
+		}
 		if err := checkProfile(c.Point); err != nil {
 			return fmt.Errorf("sweep %q, tier %q: %w", s.Name, c.Point.Tier.Name, err)
 		}
@@ -290,9 +363,14 @@ func (s *PlannedSweep) check() error {
 // checkProfile: the embedded engine needs a profile it has, and nothing else
 // has a use for one.
 func checkProfile(p recipe.Point) error {
-	if embedded(p) {
+	switch {
+	case embedded(p) && p.Tier.Profile == "":
+		return fmt.Errorf("the embedded engine %q needs a profile such as \"small\", or a base_url", p.Engine.Name)
+	case embedded(p):
 		_, err := simengine.ProfileByName(p.Tier.Profile)
 		return err
+	case p.Tier.BaseURL == "":
+		return fmt.Errorf("no base_url, which engine %q needs", p.Engine.Name)
 	}
 	if p.Tier.Profile != "" {
 		return fmt.Errorf("profile %q is for the embedded engine, and engine %q is reached at %s", p.Tier.Profile, p.Engine.Name, p.Tier.BaseURL)
@@ -300,21 +378,45 @@ func checkProfile(p recipe.Point) error {
 	return nil
 }
 
-// walkOrder is source order with concurrency moved last and ascending.
-func walkOrder(axes []recipe.Axis) []recipe.Axis {
-	var order []recipe.Axis
-	var last []recipe.Axis
-	for _, axis := range axes {
-		if axis.Name != "concurrency" {
-			order = append(order, axis)
-			continue
-		}
-		values := slices.Clone(axis.Values)
-		slices.SortStableFunc(values, func(a, b recipe.Value) int { return rung(a) - rung(b) })
-		last = append(last, recipe.Axis{Name: axis.Name, Values: values})
+// walkOrder is the axes from the slowest to the fastest: the repeats, then
+// source order, unless the recipe orders them otherwise; concurrency last and
+// ascending, so that one engine serves a whole ladder.
+func walkOrder(axes []recipe.Axis, order []string, repeat int) []recipe.Axis {
+	repeats := recipe.Axis{Name: "repeat"}
+	for i := range repeat {
+		repeats.Values = append(repeats.Values, repeated(i+1))
 	}
-	return append(order, last...)
+	all := append([]recipe.Axis{repeats}, axes...)
+	rank := func(a recipe.Axis) int {
+		if a.Name == "concurrency" {
+			return len(order) + len(all)
+		}
+		for i, name := range order {
+			if slices.Contains(strings.Split(a.Name, "+"), name) {
+				return i
+			}
+		}
+		if a.Name == "repeat" && len(order) > 0 {
+			return -1 // where order does not name it, repeats are the slowest still
+		}
+		return len(order)
+	}
+	slices.SortStableFunc(all, func(a, b recipe.Axis) int { return rank(a) - rank(b) })
+	last := &all[len(all)-1]
+	if last.Name == "concurrency" {
+		last.Values = slices.Clone(last.Values)
+		slices.SortStableFunc(last.Values, func(a, b recipe.Value) int { return rung(a) - rung(b) })
+	}
+	return all
 }
+
+// repeated is the number of a repeat as a value of an axis.
+type repeated int
+
+// Place is part of recipe.Value.
+func (r repeated) Place(p *recipe.Point) { p.Repeat = int(r) }
+
+func (r repeated) String() string { return fmt.Sprint(int(r)) }
 
 func rung(v recipe.Value) int {
 	var p recipe.Point

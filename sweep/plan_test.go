@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"anvilsweep/recipe"
+	"anvilsweep/sweep/artifact"
 )
 
 const matrix = `
@@ -62,7 +63,7 @@ func loadText(t testing.TB, text string, edits ...string) (*recipe.Recipe, recip
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return recipe.Load([]string{path}, recipe.Options{})
+	return recipe.Load([]string{path}, recipe.Options{Metrics: artifact.MetricNames()})
 }
 
 func describeDiags(t testing.TB, d recipe.Diagnostics) string {

@@ -24,6 +24,7 @@ type Runner struct {
 	Log      hclog.Logger
 	Observer Observer // may be nil
 	Trace    bool     // keep raw arrivals beside each artifact
+	Baseline Baseline // what gates compare with; may be nil
 
 	store *Store
 }
@@ -40,9 +41,10 @@ type Observer interface {
 type CellEnd struct {
 	State    artifact.State
 	Reason   string
-	Kept     bool   // an earlier run had done it; nothing was sent
-	Path     string // of the artifact, relative to the results folder
-	Artifact *artifact.Artifact
+	Kept     bool               // an earlier run had done it; nothing was sent
+	Path     string             // of the artifact, relative to the results folder
+	Artifact *artifact.Artifact // of a cell that was run
+	Document *artifact.Document // of a kept one, where its rules need it
 }
 
 // Report counts what became of the plan's cells.
@@ -50,10 +52,13 @@ type Report struct {
 	Cells  int
 	Kept   int // done by an earlier run, part of States
 	States map[artifact.State]int
+	Gates  []GateResult
 }
 
-// OK reports whether every cell is done.
-func (r Report) OK() bool { return r.States[artifact.StateDone] == r.Cells }
+// OK reports whether every cell is done, or was skipped by a rule.
+func (r Report) OK() bool {
+	return r.States[artifact.StateDone]+r.States[artifact.StateSkipped] == r.Cells
+}
 
 // Check holds everything that can be known before the first request and is
 // the caller's to mend: keys that the recipe names and the environment lacks,
@@ -134,34 +139,82 @@ func (r *Runner) Run(admit, flight context.Context) (report Report, err error) {
 	defer func() { err = errors.Join(err, open.close(), r.store.Close()) }()
 
 	number := 0
+	bad := map[string]bool{} // sweeps in which a cell did not go well
 	for i := range r.Plan.Sweeps {
-		for j := range r.Plan.Sweeps[i].Cells {
-			c := &r.Plan.Sweeps[i].Cells[j]
-			number++
-			end, err := r.cell(admit, flight, open, c, number)
-			if err != nil {
-				return report, fmt.Errorf("cell %s: %w", c.ID, err)
-			}
-			report.States[end.State]++
-			if end.Kept {
-				report.Kept++
+		s := &course{sweep: &r.Plan.Sweeps[i], began: time.Now()}
+		for _, before := range s.sweep.After {
+			if bad[before] {
+				s.stopped, s.bad = halt{artifact.StateNotRun, fmt.Sprintf("sweep %q, which comes before, did not go well", before)}, true
 			}
 		}
+		for _, l := range ladders(s.sweep.Cells) {
+			run := func(c *Cell) (CellEnd, error) {
+				number++
+				end, err := r.cell(admit, flight, open, s, l, c, number)
+				if err != nil {
+					return end, fmt.Errorf("cell %s: %w", c.ID, err)
+				}
+				report.States[end.State]++
+				if end.Kept {
+					report.Kept++
+				}
+				return end, nil
+			}
+			if err := r.climb(l, run); err != nil {
+				return report, err
+			}
+		}
+		bad[s.sweep.Name] = s.bad
+		report.Gates = append(report.Gates, s.gates...)
 	}
 	return report, r.store.save()
 }
 
-func (r *Runner) cell(admit, flight context.Context, open *endpoints, c *Cell, number int) (CellEnd, error) {
+// climb runs a ladder's cells, from the lowest or as its search decides.
+func (r *Runner) climb(l *ladder, run func(*Cell) (CellEnd, error)) error {
+	cells := l.cells
+	if cells[0].Point.Concurrency.Search != nil {
+		left, why, err := l.search(run)
+		if err != nil {
+			return err
+		}
+		cells, l.stopped = left, halt{artifact.StateSkipped, why}
+	}
+	for _, c := range cells {
+		if _, err := run(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Runner) cell(admit, flight context.Context, open *endpoints, s *course, l *ladder, c *Cell, number int) (CellEnd, error) {
 	if r.store.Whole(c) {
 		files := r.store.cell(c).Artifacts
 		end := CellEnd{State: artifact.StateDone, Kept: true, Path: files[len(files)-1].Path}
+		if p := c.Point.Concurrency; len(p.Stops) > 0 || p.Search != nil || len(s.sweep.Rules.Gates) > 0 {
+			docs, err := artifact.Collect([]string{filepath.Join(r.Dir, filepath.FromSlash(end.Path))})
+			if err != nil {
+				return end, err
+			}
+			end.Document = docs[0]
+			if err := r.learn(s, l, c, end); err != nil {
+				return end, err
+			}
+		}
 		r.tell(func(o Observer) { o.CellEnded(c, end) })
 		return end, nil
 	}
+	why := s.skip(l, c)
 	if admit.Err() != nil {
-		reason := "not started: " + context.Cause(admit).Error()
-		r.store.NotRun(c, reason)
-		end := CellEnd{State: artifact.StateNotRun, Reason: reason}
+		why = halt{artifact.StateNotRun, "not started: " + context.Cause(admit).Error()}
+	}
+	if why.reason != "" {
+		r.store.NotRun(c, why.state, why.reason)
+		end := CellEnd{State: why.state, Reason: why.reason}
+		if admit.Err() == nil {
+			r.tell(func(o Observer) { o.CellEnded(c, end) })
+		}
 		return end, nil
 	}
 	r.tell(func(o Observer) { o.CellStarted(c, number, r.Plan.Cells()) })
@@ -197,7 +250,18 @@ func (r *Runner) cell(admit, flight context.Context, open *endpoints, c *Cell, n
 		return CellEnd{}, err
 	}
 	r.tell(func(o Observer) { o.CellEnded(c, end) })
-	return end, nil
+	return end, r.learn(s, l, c, end)
+}
+
+// learn lets the rules see a cell. One that has no value for it is an error:
+// what follows would be decided by chance.
+func (r *Runner) learn(s *course, l *ladder, c *Cell, end CellEnd) error {
+	diags := s.learn(l, c, end, r.Baseline[c.Digest])
+	if !diags.HasErrors() {
+		return nil
+	}
+	first := diags.List()[0]
+	return fmt.Errorf("%s line %d: %s: %s", first.File, first.Line, first.Summary, first.Detail)
 }
 
 func (r *Runner) tell(what func(Observer)) {

@@ -289,12 +289,12 @@ func (s *Store) Record(c *Cell, state artifact.State, reason, rel string, data [
 	return s.save()
 }
 
-// NotRun records why a planned cell was not started; what an earlier run knew
-// of it is kept.
-func (s *Store) NotRun(c *Cell, reason string) {
+// NotRun records why a planned cell was not started or is skipped; what an
+// earlier run knew of it is kept.
+func (s *Store) NotRun(c *Cell, state artifact.State, reason string) {
 	cell := s.cell(c)
 	if len(cell.Artifacts) == 0 {
-		cell.State, cell.Reason = artifact.StateNotRun, reason
+		cell.State, cell.Reason = state, reason
 	}
 }
 

@@ -66,6 +66,7 @@ type State string
 // Cell states.
 const (
 	StateNotRun      State = "not_run"     // planned, not started
+	StateSkipped     State = "skipped"     // a rule of the recipe decided against it
 	StateDone        State = "done"        // every request succeeded
 	StateDegraded    State = "degraded"    // some requests failed
 	StateFailed      State = "failed"      // no request succeeded, or the cell could not be run

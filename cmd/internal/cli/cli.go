@@ -17,6 +17,7 @@ const (
 	exitOK          = 0   // all done
 	exitFailed      = 1   // a cell, a request or the program failed
 	exitUsage       = 2   // the command line or the recipe is wrong; nothing was sent
+	exitGate        = 3   // all was run, and a gate of the recipe said no
 	exitInterrupted = 130 // stopped by a signal; what was there is written
 )
 

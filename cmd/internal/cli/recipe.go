@@ -10,6 +10,7 @@ import (
 	"anvilsweep/cmd/internal/view"
 	"anvilsweep/recipe"
 	"anvilsweep/sweep"
+	"anvilsweep/sweep/artifact"
 )
 
 // recipeFlags are what every command that reads a recipe takes.
@@ -28,7 +29,7 @@ func (f *recipeFlags) add(flags *pflag.FlagSet) {
 // load reads the recipe and plans it. What is wrong with it comes back as
 // diagnostics, with a usage error once they hold an error.
 func (f *recipeFlags) load(env Env, paths []string) (*sweep.Plan, recipe.Diagnostics, error) {
-	opts := recipe.Options{VarFiles: f.varFiles, Getenv: env.Getenv}
+	opts := recipe.Options{VarFiles: f.varFiles, Getenv: env.Getenv, Metrics: artifact.MetricNames()}
 	for _, v := range f.vars {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok || name == "" {

@@ -18,6 +18,7 @@ func newRun(env Env) *cobra.Command {
 	var out string
 	var grace time.Duration
 	var trace bool
+	var baseline []string
 	cmd := &cobra.Command{
 		Use:   "run FILE|DIR... --out DIR",
 		Short: "Run a recipe's cells and write their artifacts",
@@ -33,7 +34,8 @@ grace period, everything is written. Twice: requests in flight are cancelled,
 everything is written. Thrice: exit at once.
 
 Exit codes: 0 every cell is done; 1 a cell or request failed; 2 the command
-line, the recipe or the folder is wrong and nothing was sent; 130 interrupted.`,
+line, the recipe or the folder is wrong and nothing was sent; 3 a gate said no;
+130 interrupted.`,
 		Example: `  anvilsweep run examples/recipes/quickstart.sweep.hcl --out results/quickstart
   anvilsweep run examples/recipes/endpoint.sweep.hcl --var base_url=http://127.0.0.1:8000/v1 --out results/endpoint`,
 		Args: cobra.MinimumNArgs(1),
@@ -45,20 +47,27 @@ line, the recipe or the folder is wrong and nothing was sent; 130 interrupted.`,
 			if err != nil {
 				return err
 			}
-			return run(env, plan, out, grace, trace)
+			return run(env, plan, &sweep.Runner{Plan: plan, Dir: out, Trace: trace}, grace, baseline)
 		},
 	}
 	flags.add(cmd.Flags())
 	cmd.Flags().StringVarP(&out, "out", "o", "", "results `folder`; made if it is not there")
+	cmd.Flags().StringArrayVar(&baseline, "baseline", nil, "results `folder` of an earlier run, which gates compare with; may be given again")
 	cmd.Flags().BoolVar(&trace, "trace", false, "keep the arrival of every chunk in a compressed file beside each artifact")
 	cmd.Flags().DurationVar(&grace, "grace", 30*time.Second, "after Ctrl-C, how `long` requests in flight may take to finish")
 	return cmd
 }
 
-func run(env Env, plan *sweep.Plan, out string, grace time.Duration, trace bool) error {
+func run(env Env, plan *sweep.Plan, runner *sweep.Runner, grace time.Duration, baseline []string) error {
 	log := logger(env)
 	progress := view.NewProgress(env.Stderr, env.Getenv, log, plan)
-	runner := &sweep.Runner{Plan: plan, Dir: out, Version: Version, Getenv: env.Getenv, Log: log, Observer: progress, Trace: trace}
+	runner.Version, runner.Getenv, runner.Log, runner.Observer = Version, env.Getenv, log, progress
+	if len(baseline) > 0 {
+		var err error
+		if runner.Baseline, err = sweep.ReadBaseline(baseline); err != nil {
+			return usage(fmt.Errorf("--baseline: %w", err))
+		}
+	}
 	if err := runner.Check(); err != nil {
 		return usage(err)
 	}
@@ -80,13 +89,34 @@ func run(env Env, plan *sweep.Plan, out string, grace time.Duration, trace bool)
 	if err := summarize(env, runner, report); err != nil {
 		return failed(err)
 	}
+	gates(env, report)
 	switch {
 	case admit.Err() != nil && !report.OK():
 		return silent(exitInterrupted)
 	case !report.OK():
 		return silent(exitFailed)
+	case len(report.FailedGates()) > 0:
+		return silent(exitGate)
 	}
 	return nil
+}
+
+// gates says which gates held.
+func gates(env Env, report sweep.Report) {
+	if len(report.Gates) == 0 {
+		return
+	}
+	no := report.FailedGates()
+	for _, g := range no {
+		fmt.Fprintf(env.Stdout, "gate %q says no at %s: %s does not hold\n", g.Gate, g.Cell, g.Text)
+	}
+	held := len(report.Gates) - len(no)
+	names, cells := report.UndecidedGates()
+	for _, name := range names {
+		held -= cells[name]
+		fmt.Fprintf(env.Stdout, "gate %q could not be decided at %d cells: a figure it needs is not there (a baseline is named by --baseline)\n", name, cells[name])
+	}
+	fmt.Fprintf(env.Stdout, "%d of %d gate checks held.\n", held, len(report.Gates))
 }
 
 // summarize ends a run with what `summary` prints of the same files.
@@ -98,7 +128,7 @@ func summarize(env Env, runner *sweep.Runner, report sweep.Report) error {
 	if report.Kept > 0 {
 		line += fmt.Sprintf(" (%d by an earlier run)", report.Kept)
 	}
-	for _, state := range []artifact.State{artifact.StateDegraded, artifact.StateFailed, artifact.StateInterrupted, artifact.StateNotRun} {
+	for _, state := range []artifact.State{artifact.StateDegraded, artifact.StateFailed, artifact.StateInterrupted, artifact.StateSkipped, artifact.StateNotRun} {
 		if n := report.States[state]; n > 0 {
 			line += fmt.Sprintf(", %d %s", n, state)
 		}

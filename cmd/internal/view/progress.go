@@ -121,6 +121,10 @@ func (p *Progress) CellEnded(c *sweep.Cell, end sweep.CellEnd) {
 		if !p.live {
 			p.log.Info("cell kept from an earlier run", "cell", c.ID, "artifact", end.Path)
 		}
+	case end.State == artifact.StateSkipped:
+		if !p.live {
+			p.log.Info("cell skipped", "cell", c.ID, "reason", line(end.Reason))
+		}
 	case end.State != artifact.StateDone:
 		p.failed++
 		p.erase()

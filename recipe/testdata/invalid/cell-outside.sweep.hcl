@@ -6,8 +6,8 @@ tier "t" {
 tier "embedded" {
   profile = "small"
 }
-tier "u" {
-  gpu = cell.model.id # ERROR: cell is known only where a cell exists
+model "u" {
+  id = cell.model.id # ERROR: cell is known only where a cell exists
 }
 sweep "s" {
   model = "m"

@@ -7,7 +7,7 @@ tier "embedded" {
   profile = "small"
 }
 engine "x" {
-  launch { # ERROR: Blocks of type "launch" are not expected here.
+  launch { # ERROR: launch needs command
   }
 }
 sweep "s" {

@@ -1,0 +1,185 @@
+package recipe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// percell is a block with attributes that name axis or cell: it is decoded for
+// each combination of the values it names.
+type percell[T any] struct {
+	l      *loader
+	block  *hcl.Block
+	uses   []hcl.Traversal // of axis and cell
+	decode func(*loader, *hcl.Block) (*T, map[string]cty.Value)
+
+	mu    sync.Mutex
+	known map[string]*T // by the values that uses have
+}
+
+// seen is a cell as expressions see it, made once a point.
+type seen struct {
+	of  [6]any // the point's blocks
+	ctx *hcl.EvalContext
+}
+
+// decidable are the blocks that may depend on a cell.
+var decidable = []string{"engine", "tier", "output"}
+
+// dependsOnCell lists what a block names of axis and cell.
+func (l *loader) dependsOnCell(block *hcl.Block) []hcl.Traversal {
+	if !slices.Contains(decidable, block.Type) {
+		return nil
+	}
+	var uses []hcl.Traversal
+	for _, expr := range expressions(block.Body) {
+		for _, t := range expr.Variables() {
+			if root := t.RootName(); root == "axis" || root == "cell" {
+				uses = append(uses, t)
+			}
+		}
+	}
+	return uses
+}
+
+// expressions are all of a body, those of inner blocks too. HCL's JSON syntax
+// does not tell blocks from objects, and an expression holds either.
+func expressions(body hcl.Body) []hcl.Expression {
+	native, ok := body.(*hclsyntax.Body)
+	var out []hcl.Expression
+	if !ok {
+		attrs, _ := body.JustAttributes() // its diagnostics come from the decoder
+		for _, attr := range attrs {
+			out = append(out, attr.Expr)
+		}
+		return out
+	}
+	for _, attr := range native.Attributes {
+		out = append(out, attr.Expr)
+	}
+	for _, inner := range native.Blocks {
+		out = append(out, expressions(inner.Body)...)
+	}
+	return out
+}
+
+// later stands for a block until there is a cell: only its name is known.
+func later[T any](l *loader, kind string, block *hcl.Block, uses []hcl.Traversal, decode func(*loader, *hcl.Block) (*T, map[string]cty.Value)) (*T, map[string]cty.Value) {
+	known := l.cellScope()
+	known["axis"] = nil // which axes there are, a sweep says
+	for _, t := range uses {
+		if !l.checkTraversal(t, known) {
+			return nil, nil
+		}
+		if step, ok := second(t); ok && t.RootName() == "cell" && slices.Contains(decidable, step) {
+			l.diags.fault(t.SourceRange(), "A block that depends on a block", fmt.Sprintf("%s %q cannot depend on cell.%s: blocks of a cell may depend on its axes, model, context and concurrency.", kind, block.Labels[0], step))
+			return nil, nil
+		}
+	}
+	name := block.Labels[0]
+	shown := map[string]cty.Value{"name": cty.StringVal(name)}
+	p := &percell[T]{l: l, block: block, uses: uses, decode: decode, known: map[string]*T{}}
+	var out any
+	switch kind {
+	case "engine":
+		out = &Engine{Name: name, Kind: kindOf(name), percell: any(p).(*percell[Engine])}
+	case "tier":
+		out = &Tier{Name: name, Count: 1, percell: any(p).(*percell[Tier])}
+	case "output":
+		out = &Output{Name: name, percell: any(p).(*percell[Output])}
+	}
+	return out.(*T), shown
+}
+
+// resolve is the block of a cell.
+func (p *percell[T]) resolve(point Point) (*T, Diagnostics) {
+	s := p.l.see(point)
+	var key strings.Builder
+	for _, t := range p.uses {
+		v, diags := t.TraverseAbs(s.ctx)
+		if diags.HasErrors() {
+			break // decoding says it better
+		}
+		fmt.Fprintf(&key, "%#v|", v)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if found := p.known[key.String()]; found != nil {
+		return found, Diagnostics{}
+	}
+	// A loader for this cell: the same blocks and files, its own diagnostics,
+	// and names for the cell.
+	here := *p.l
+	here.diags = Diagnostics{files: p.l.diags.files}
+	here.base, here.here = p.l.base.NewChild(), s
+	here.base.Variables = s.ctx.Variables
+	value, shown := p.decode(&here, p.block)
+	if value == nil {
+		return nil, here.diags
+	}
+	shown[refAttribute] = cty.StringVal(p.block.Type + "." + p.block.Labels[0])
+	any(value).(interface{ show(cty.Value) }).show(cty.ObjectVal(shown))
+	p.known[key.String()] = value
+	return value, here.diags
+}
+
+// Resolve decides what depends on the cell: engine, tier and output may name
+// its axes, model, context and concurrency. The point must be whole.
+func (p Point) Resolve() (Point, Diagnostics) {
+	var diags Diagnostics
+	bare := p
+	if p.Engine.percell != nil {
+		engine, more := p.Engine.percell.resolve(bare)
+		p.Engine, diags = engine, diags.Append(more)
+	}
+	if p.Tier.percell != nil {
+		tier, more := p.Tier.percell.resolve(bare)
+		p.Tier, diags = tier, diags.Append(more)
+	}
+	if p.Output.percell != nil {
+		output, more := p.Output.percell.resolve(bare)
+		p.Output, diags = output, diags.Append(more)
+	}
+	p.seen = nil
+	return p, diags
+}
+
+func (m *Model) show(v cty.Value)  { m.value = v }
+func (e *Engine) show(v cty.Value) { e.value = v }
+func (t *Tier) show(v cty.Value)   { t.value = v }
+func (o *Output) show(v cty.Value) { o.value = v }
+
+// see is the point as expressions see it.
+func (l *loader) see(p Point) *seen {
+	of := [6]any{p.Model, p.Engine, p.Tier, p.Context, p.Concurrency, p.Output}
+	if p.seen != nil && p.seen.of == of {
+		return p.seen
+	}
+	axes := map[string]cty.Value{}
+	for _, n := range p.Extra {
+		axes[n.Axis] = n.value
+	}
+	cell := cty.ObjectVal(map[string]cty.Value{
+		"model": p.Model.value, "engine": p.Engine.value, "tier": p.Tier.value,
+		"context": cty.NumberIntVal(int64(p.Context.Tokens)), "cache": cty.StringVal(p.Context.Cache),
+		"concurrency": cty.NumberIntVal(int64(p.Concurrency.Value)), "output": p.Output.value,
+		"repeat": cty.NumberIntVal(int64(p.Repeat)),
+	})
+	ctx := l.base.NewChild()
+	ctx.Variables = map[string]cty.Value{"cell": cell, "axis": cty.ObjectVal(axes)}
+	return &seen{of: of, ctx: ctx}
+}
+
+// Seen prepares a point for its expressions, of which a cell has several.
+func (p Point) Seen(l *Recipe) Point {
+	if l.loader != nil {
+		p.seen = l.loader.see(p)
+	}
+	return p
+}

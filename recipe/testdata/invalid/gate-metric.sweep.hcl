@@ -1,0 +1,16 @@
+
+sweep "s" {
+  model       = "m"
+  engine      = engine.vllm
+  tier        = tier.t
+  context     = 1024
+  concurrency = 1
+  output      = { max_tokens = 64 }
+  gate "g" {
+    assert = result.ttft_p59_ms < 2 # ERROR: Did you mean "result.ttft_p99_ms"?
+  }
+}
+engine "vllm" {}
+tier "t" {
+  base_url = "http://127.0.0.1:8000/v1"
+}

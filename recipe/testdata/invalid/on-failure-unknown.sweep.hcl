@@ -1,0 +1,14 @@
+
+sweep "s" {
+  model       = "m"
+  engine      = engine.vllm
+  tier        = tier.t
+  context     = 1024
+  concurrency = 1
+  output      = { max_tokens = 64 }
+  on_failure = "stpo" # ERROR: Did you mean "stop"?
+}
+engine "vllm" {}
+tier "t" {
+  base_url = "http://127.0.0.1:8000/v1"
+}

@@ -1,0 +1,17 @@
+
+sweep "s" {
+  model       = "m"
+  engine      = engine.vllm
+  tier        = tier.t
+  context     = 1024
+  concurrency = 1
+  output      = { max_tokens = 64 }
+  pair { # ERROR: as many
+    a = [1, 2]
+    b = [1]
+  }
+}
+engine "vllm" {}
+tier "t" {
+  base_url = "http://127.0.0.1:8000/v1"
+}
