@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,13 +22,27 @@ const (
 	FingerprintRule = "anvilsweep.replica-configuration/v1"
 )
 
+// identities computes digests for many cells: their parts are blocks that
+// thousands of cells share, and each is written once.
+type identities struct {
+	sweep        *recipe.Sweep
+	parts        map[any]string
+	fingerprints map[[3]any]string
+	buf          []byte
+}
+
+func newIdentities(s *recipe.Sweep) *identities {
+	return &identities{sweep: s, parts: map[any]string{}, fingerprints: map[[3]any]string{}}
+}
+
 // newCell gives a point its identity. The digest covers all that shapes the
 // measurement and no name made for people; the seed is derived from it unless
 // the recipe fixes one, so two cells never share prompts by accident.
-func newCell(sourceRecipe string, s *recipe.Sweep, p recipe.Point, requests int) Cell {
+func (id *identities) newCell(sourceRecipe string, p recipe.Point, requests int) Cell {
+	s := id.sweep
 	c := Cell{
 		Sweep: s.Name, SourceRecipe: sourceRecipe, Point: p, Requests: requests, Timeout: s.Timeout, Fresh: s.Fresh,
-		Digest: digest(measurement(s, p, requests)), Fingerprint: digest(replica(p)),
+		Digest: id.digest(p, requests), Fingerprint: id.fingerprint(p),
 	}
 	if s.Seed != nil {
 		c.Seed, c.SeedOrigin = *s.Seed, "recipe"
@@ -38,6 +53,52 @@ func newCell(sourceRecipe string, s *recipe.Sweep, p recipe.Point, requests int)
 		}
 	}
 	return c
+}
+
+func (id *identities) fingerprint(p recipe.Point) string {
+	key := [3]any{p.Model, p.Engine, p.Tier}
+	found, ok := id.fingerprints[key]
+	if !ok {
+		found = digest(replica(p))
+		id.fingerprints[key] = found
+	}
+	return found
+}
+
+// digest is digest(measurement(…)), written from its parts.
+func (id *identities) digest(p recipe.Point, requests int) string {
+	type endpointKey struct{ t *recipe.Tier }
+	type loadKey struct {
+		r        *recipe.Rung
+		requests int
+	}
+	type workloadKey struct {
+		c *recipe.Context
+		o *recipe.Output
+	}
+	b := append(id.buf[:0], `{"endpoint":`...)
+	b = append(b, id.part(endpointKey{p.Tier}, func() any { return endpointOf(p) })...)
+	b = append(append(b, `,"engine":`...), id.part(p.Engine, func() any { return engineOf(p) })...)
+	b = append(append(b, `,"load":`...), id.part(loadKey{p.Concurrency, requests}, func() any { return loadOf(id.sweep, p, requests) })...)
+	b = append(append(b, `,"model":`...), id.part(p.Model, func() any { return modelOf(p) })...)
+	b = strconv.AppendInt(append(b, `,"repeat":`...), int64(p.Repeat), 10)
+	b = append(append(append(b, `,"rule":"`...), CellDigestRule...), `","sampling":`...)
+	b = append(b, id.part(p.Output, func() any { return samplingOf(p) })...)
+	b = append(append(b, `,"tier":`...), id.part(p.Tier, func() any { return tierOf(p) })...)
+	b = append(append(b, `,"workload":`...), id.part(workloadKey{p.Context, p.Output}, func() any { return workloadOf(id.sweep, p) })...)
+	b = append(b, '}')
+	id.buf = b
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func (id *identities) part(key any, value func() any) string {
+	found, ok := id.parts[key]
+	if !ok {
+		found = string(canonical(value()))
+		id.parts[key] = found
+	}
+	return found
 }
 
 // seedOfRun is the origin of a seed that each run of the cell derives anew.
@@ -63,10 +124,26 @@ func (c *Cell) salted(start time.Time) *Cell {
 	return &out
 }
 
+// measurement is all that shapes a cell's figures.
 func measurement(s *recipe.Sweep, p recipe.Point, requests int) map[string]any {
-	// The endpoint belongs here: two tiers of the same GPU behind different
-	// addresses are two measurements, not one.
-	workload := map[string]any{
+	return map[string]any{
+		"rule": CellDigestRule, "endpoint": endpointOf(p), "engine": engineOf(p), "load": loadOf(s, p, requests), "model": modelOf(p),
+		"repeat": p.Repeat, "sampling": samplingOf(p), "tier": tierOf(p), "workload": workloadOf(s, p),
+	}
+}
+
+// endpointOf: two tiers of the same GPU behind different addresses are two
+// measurements, not one.
+func endpointOf(p recipe.Point) map[string]any {
+	return map[string]any{"base_url": p.Tier.BaseURL, "profile": p.Tier.Profile}
+}
+
+func loadOf(s *recipe.Sweep, p recipe.Point, requests int) map[string]any {
+	return map[string]any{"loop": "closed", "fresh_connections": s.Fresh, "concurrency": p.Concurrency.Value, "requests": requests, "warmup": p.Concurrency.Warmup}
+}
+
+func workloadOf(s *recipe.Sweep, p recipe.Point) map[string]any {
+	return map[string]any{
 		"context_tokens":       p.Context.Tokens,
 		"cache":                p.Context.Cache,
 		"shared_prefix_tokens": p.Context.SharedPrefixTokens,
@@ -76,7 +153,10 @@ func measurement(s *recipe.Sweep, p recipe.Point, requests int) map[string]any {
 		"canaries":             p.Output.Canaries,
 		"seed":                 s.Seed,
 	}
-	sampling := map[string]any{
+}
+
+func samplingOf(p recipe.Point) map[string]any {
+	return map[string]any{
 		"max_tokens":       p.Output.MaxTokens,
 		"min_tokens":       p.Output.MinTokens,
 		"ignore_eos":       p.Output.IgnoreEOS,
@@ -85,14 +165,25 @@ func measurement(s *recipe.Sweep, p recipe.Point, requests int) map[string]any {
 		"thinking":         p.Output.Thinking,
 		"reasoning_effort": p.Output.ReasoningEffort,
 	}
-	m := replica(p)
-	m["rule"] = CellDigestRule
-	m["endpoint"] = map[string]any{"base_url": p.Tier.BaseURL, "profile": p.Tier.Profile}
-	m["workload"] = workload
-	m["sampling"] = sampling
-	m["load"] = map[string]any{"loop": "closed", "fresh_connections": s.Fresh, "concurrency": p.Concurrency.Value, "requests": requests, "warmup": p.Concurrency.Warmup}
-	m["repeat"] = p.Repeat
-	return m
+}
+
+func modelOf(p recipe.Point) map[string]any {
+	return map[string]any{
+		"id": p.Model.ID, "revision": p.Model.Revision,
+		"quantization": p.Model.Quantization, "context_window": p.Model.ContextWindow,
+	}
+}
+
+func engineOf(p recipe.Point) map[string]any {
+	flags := p.Engine.Flags
+	if flags == nil {
+		flags = map[string]any{} // no flags and an empty set are one configuration
+	}
+	return map[string]any{"kind": p.Engine.Kind, "version": p.Engine.Version, "image": p.Engine.Image, "flags": flags}
+}
+
+func tierOf(p recipe.Point) map[string]any {
+	return map[string]any{"gpu": p.Tier.GPU, "count": p.Tier.Count, "memory_gib": p.Tier.MemoryGiB}
 }
 
 func promptRule(c *recipe.Context) string {
@@ -102,34 +193,25 @@ func promptRule(c *recipe.Context) string {
 // replica is the normalised configuration of one server: what two replicas
 // behind two ports have in common.
 func replica(p recipe.Point) map[string]any {
-	flags := p.Engine.Flags
-	if flags == nil {
-		flags = map[string]any{} // no flags and an empty set are one configuration
-	}
-	return map[string]any{
-		"rule": FingerprintRule,
-		"model": map[string]any{
-			"id": p.Model.ID, "revision": p.Model.Revision,
-			"quantization": p.Model.Quantization, "context_window": p.Model.ContextWindow,
-		},
-		"engine": map[string]any{
-			"kind": p.Engine.Kind, "version": p.Engine.Version, "image": p.Engine.Image, "flags": flags,
-		},
-		"tier": map[string]any{"gpu": p.Tier.GPU, "count": p.Tier.Count, "memory_gib": p.Tier.MemoryGiB},
-	}
+	return map[string]any{"rule": FingerprintRule, "model": modelOf(p), "engine": engineOf(p), "tier": tierOf(p)}
 }
 
-// digest hashes canonical JSON: sorted keys, no insignificant space, no HTML
-// escapes.
+// digest hashes canonical JSON.
 func digest(v any) string {
+	sum := sha256.Sum256(canonical(v))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// canonical is JSON with sorted keys, no insignificant space and no HTML
+// escapes.
+func canonical(v any) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		panic("sweep: identity of a cell is not JSON: " + err.Error()) // plain values only; recipe rejects the rest
 	}
-	sum := sha256.Sum256(bytes.TrimRight(buf.Bytes(), "\n"))
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return bytes.TrimRight(buf.Bytes(), "\n")
 }
 
 // seedFrom takes 31 bits of a digest: small enough to read in a canary.

@@ -280,6 +280,7 @@ func expand(r *recipe.Recipe, s *recipe.Sweep) (PlannedSweep, recipe.Diagnostics
 		out.Axes = append(out.Axes, PlannedAxis{Name: axis.Name, Values: values})
 	}
 	var diags recipe.Diagnostics
+	id := newIdentities(s)
 	seen := map[string]bool{}
 	duplicates := 0
 	add := func(point recipe.Point, rules []recipe.Exclude, included string) {
@@ -300,7 +301,7 @@ func expand(r *recipe.Recipe, s *recipe.Sweep) (PlannedSweep, recipe.Diagnostics
 		if diags = diags.Append(more); more.HasErrors() {
 			return
 		}
-		cell := newCell(out.SourceRecipe, s, point, requests)
+		cell := id.newCell(out.SourceRecipe, point, requests)
 		cell.Included = included
 		if seen[cell.Digest] {
 			duplicates++

@@ -401,3 +401,21 @@ func BenchmarkPlan(b *testing.B) {
 		b.ReportMetric(float64(plan.Cells()), "cells")
 	}
 }
+
+// A digest is that of the documented JSON, however it is put together.
+func TestDigestsAreOfTheirParts(t *testing.T) {
+	for _, text := range []string{matrix, own(ownAxes, "ladder = [1, 2]", "seed = 4\n connection = \"fresh\"")} {
+		plan := planText(t, text)
+		for i := range plan.Sweeps {
+			s := &plan.Sweeps[i]
+			for _, c := range s.Cells {
+				if want := digest(measurement(s.Rules, c.Point, c.Requests)); c.Digest != want {
+					t.Errorf("%s: %s, want %s", c.ID, c.Digest, want)
+				}
+				if want := digest(replica(c.Point)); c.Fingerprint != want {
+					t.Errorf("%s: %s, want %s", c.ID, c.Fingerprint, want)
+				}
+			}
+		}
+	}
+}
