@@ -172,7 +172,7 @@ func (f *fields) ownValue(name string, g given) (*Named, bool) {
 	if unquoted, err := strconv.Unquote(text); err == nil {
 		text = unquoted
 	}
-	return &Named{Axis: name, Text: text, Plain: v, value: g.value}, true
+	return &Named{At: placeOf(g.at), Axis: name, Text: text, Plain: v, value: g.value}, true
 }
 
 // pair decodes axes that move together: the first value of each, then the
@@ -262,7 +262,7 @@ func (l *loader) includes(f *fields, content *hcl.BodyContent, axes []Axis) []In
 		if !ok {
 			continue
 		}
-		in := Include{Reason: block.Labels[0]}
+		in := Include{At: placeOf(block.DefRange), Reason: block.Labels[0]}
 		for _, axis := range axes {
 			parts := strings.Split(axis.Name, "+")
 			if !slices.ContainsFunc(parts, func(part string) bool { return columns[part] != nil }) {

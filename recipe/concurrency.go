@@ -25,12 +25,13 @@ func (l *loader) concurrency(block *hcl.Block) (*[]*Rung, map[string]cty.Value) 
 	warmup := f.whole("warmup", 0, maxWarmup, 0)
 	requests := defaultRequests
 	var exprs []*kept
+	text := ""
 	if attr := content.Attributes["requests"]; attr != nil {
 		kept := l.keep(attr.Expr)
 		if kept == nil {
 			f.bad = true
 		} else {
-			requests, exprs = kept.requests, append(exprs, kept)
+			requests, exprs, text = kept.requests, append(exprs, kept), l.source(attr.Expr)
 		}
 	}
 	stops, search := l.stops(f, content), l.search(f, content)
@@ -47,7 +48,7 @@ func (l *loader) concurrency(block *hcl.Block) (*[]*Rung, map[string]cty.Value) 
 	if ok {
 		for _, v := range f.elements("ladder", ladder) {
 			if n, ok := f.concurrencyValue("ladder", v); ok {
-				out = append(out, &Rung{Name: block.Labels[0], Value: n, Warmup: warmup, Stops: stops, Search: search, requests: requests, exprs: exprs})
+				out = append(out, &Rung{At: placeOf(block.DefRange), Name: block.Labels[0], Value: n, Warmup: warmup, Stops: stops, Search: search, requests: requests, requestsText: text, exprs: exprs})
 			}
 		}
 	}
@@ -81,3 +82,11 @@ func defaultRequests(p Point) (int, Diagnostics) {
 
 // Requests is how many requests a cell sends, warm-up left out.
 func (r *Rung) Requests(p Point) (int, Diagnostics) { return r.requests(p) }
+
+// RequestsFrom is the expression that requests come from.
+func (r *Rung) RequestsFrom() string {
+	if r.requestsText == "" {
+		return "the default, max(8, 4 * cell.concurrency)"
+	}
+	return r.requestsText
+}

@@ -23,7 +23,7 @@ const (
 func (l *loader) context(block *hcl.Block) (*[]*Context, map[string]cty.Value) {
 	f, _ := l.body(block, l.plainScope(), l.base, contextSchema)
 	grid, ok := f.require("grid", "a size, a list of sizes, or \"sampled\"")
-	model := Context{Name: block.Labels[0], Cache: f.oneOf("cache", CacheUnique, CacheShared), Sizing: f.oneOf("sizing", SizingChars, SizingTokens)}
+	model := Context{At: placeOf(block.DefRange), Name: block.Labels[0], Cache: f.oneOf("cache", CacheUnique, CacheShared), Sizing: f.oneOf("sizing", SizingChars, SizingTokens)}
 	prefix, said := f.known["shared_prefix_tokens"]
 	switch {
 	case model.Cache == CacheShared:

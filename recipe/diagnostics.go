@@ -3,6 +3,7 @@ package recipe
 import (
 	"cmp"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -54,8 +55,15 @@ func (d Diagnostics) Append(other Diagnostics) Diagnostics {
 		return d
 	}
 	files := d.files
-	if files == nil {
-		files = other.files
+	for name, file := range other.files {
+		if files[name] != file {
+			files = maps.Clone(files)
+			if files == nil {
+				files = map[string]*hcl.File{}
+			}
+			maps.Copy(files, other.files)
+			break
+		}
 	}
 	return Diagnostics{list: append(slices.Clip(d.list), other.list...), files: files}
 }

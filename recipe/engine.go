@@ -30,6 +30,7 @@ func (l *loader) engine(block *hcl.Block) (*Engine, map[string]cty.Value) {
 		kind = f.oneOf("kind", Kinds...)
 	}
 	e := &Engine{
+		At:   placeOf(block.DefRange),
 		Name: name, Kind: kind, Version: f.text("version"), Image: f.text("image"), Flags: f.object("flags"), Labels: f.texts("labels"),
 	}
 	l.serving(f, content, e)

@@ -118,6 +118,8 @@ func (l *loader) gather() bool {
 	return whole
 }
 
+func placeOf(r hcl.Range) Place { return Place{r.Filename, r.Start.Line} }
+
 func shortRange(r hcl.Range) string { return fmt.Sprintf("%s line %d", r.Filename, r.Start.Line) }
 
 // registry holds the decoded blocks of one type with the values that stand for

@@ -14,6 +14,7 @@ func (l *loader) model(block *hcl.Block) (*Model, map[string]cty.Value) {
 	f, _ := l.body(block, l.plainScope(), l.base, modelSchema)
 	f.require("id", "the name that is sent in requests")
 	m := &Model{
+		At:   placeOf(block.DefRange),
 		Name: block.Labels[0], ID: f.text("id"), Revision: f.text("revision"), Quantization: f.text("quantization"),
 		ContextWindow: f.size("context_window", 1, maxWindow, 0),
 	}

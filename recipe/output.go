@@ -29,6 +29,7 @@ const (
 func (l *loader) output(block *hcl.Block) (*Output, map[string]cty.Value) {
 	f, _ := l.body(block, l.plainScope(), l.base, outputSchema)
 	o := f.output(block.Labels[0])
+	o.At = placeOf(block.DefRange)
 	if f.bad {
 		return nil, nil
 	}
@@ -51,6 +52,7 @@ func (l *loader) inlineOutput(g given) *Output {
 		}
 	}
 	o := f.output("")
+	o.At = placeOf(g.at)
 	if f.bad {
 		return nil
 	}

@@ -88,11 +88,11 @@ func later[T any](l *loader, kind string, block *hcl.Block, uses []hcl.Traversal
 	var out any
 	switch kind {
 	case "engine":
-		out = &Engine{Name: name, Kind: kindOf(name), percell: any(p).(*percell[Engine])}
+		out = &Engine{At: placeOf(block.DefRange), Name: name, Kind: kindOf(name), percell: any(p).(*percell[Engine])}
 	case "tier":
-		out = &Tier{Name: name, Count: 1, percell: any(p).(*percell[Tier])}
+		out = &Tier{At: placeOf(block.DefRange), Name: name, Count: 1, percell: any(p).(*percell[Tier])}
 	case "output":
-		out = &Output{Name: name, percell: any(p).(*percell[Output])}
+		out = &Output{At: placeOf(block.DefRange), Name: name, percell: any(p).(*percell[Output])}
 	}
 	return out.(*T), shown
 }

@@ -26,8 +26,15 @@ type Variable struct {
 	Sensitive   bool
 }
 
+// Place is where something is declared.
+type Place struct {
+	File string
+	Line int
+}
+
 // Model is what is served.
 type Model struct {
+	At            Place
 	Name          string // block label, or the id for the inline form
 	ID            string // the name sent in requests
 	Revision      string
@@ -39,6 +46,7 @@ type Model struct {
 
 // Engine is the program that serves the model.
 type Engine struct {
+	At      Place
 	Name    string // block label
 	Kind    string // one of Kinds
 	Version string
@@ -69,6 +77,7 @@ type Ready struct {
 
 // Tier is the hardware an engine runs on and the endpoint that reaches it.
 type Tier struct {
+	At           Place
 	Name         string // block label
 	GPU          string
 	Count        int      // GPUs; 1 when not said
@@ -100,6 +109,7 @@ type TLS struct {
 
 // Context is one nominal prompt size with the rules its prompts follow.
 type Context struct {
+	At                 Place
 	Name               string // block label, empty for the inline form
 	Tokens             int    // nominal; 0 means sampled from the measured distribution
 	Cache              string // CacheUnique or CacheShared
@@ -121,6 +131,7 @@ const (
 
 // Rung is one step of a concurrency ladder.
 type Rung struct {
+	At     Place
 	Name   string // block label, empty for the inline form
 	Value  int    // requests in flight
 	Warmup int    // requests sent before the measured ones, not measured
@@ -128,12 +139,14 @@ type Rung struct {
 	Stops  []Rule // each ends the climb above the rung at which it holds
 	Search *Rule  // nil: every rung is run; else the highest that meets it is looked for
 
-	requests func(Point) (int, Diagnostics)
-	exprs    []*kept // all that the block keeps
+	requests     func(Point) (int, Diagnostics)
+	requestsText string  // as written; empty: the default
+	exprs        []*kept // all that the block keeps
 }
 
 // Output is what a response must look like and how it is sampled.
 type Output struct {
+	At              Place
 	Name            string // block label, empty for the inline form
 	Words           int    // 0: the short-summary workload
 	Policy          string // PolicyObserve or PolicyStrict
@@ -172,6 +185,7 @@ type Point struct {
 
 // Named is one value of an axis that the sweep declares itself.
 type Named struct {
+	At    Place
 	Axis  string
 	Text  string // as shown
 	Plain any    // plain JSON value
@@ -196,12 +210,14 @@ type Pair struct{ Parts []Value }
 
 // Include adds points to the matrix that its axes do not cross to.
 type Include struct {
+	At     Place
 	Reason string
 	Axes   []Axis // all of them; those that the block leaves out are the sweep's own
 }
 
 // Exclude is one rule that takes points out of the matrix.
 type Exclude struct {
+	At     Place
 	Reason string // the block's label
 	When   func(Point) (bool, Diagnostics)
 }

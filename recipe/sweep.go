@@ -164,18 +164,18 @@ func (l *loader) axisValues(f *fields, name, hint string, g given) []Value {
 	case "model":
 		if g.value.Type() == cty.String && g.value.AsString() != "" {
 			id := g.value.AsString()
-			m := &Model{Name: id, ID: id}
+			m := &Model{At: placeOf(g.at), Name: id, ID: id}
 			m.show(cty.ObjectVal(m.shown()))
 			return []Value{m}
 		}
 	case "context":
 		if n, ok := f.contextTokens(name, g); ok {
-			return []Value{&Context{Tokens: n, Cache: CacheUnique, Sizing: SizingChars}}
+			return []Value{&Context{At: placeOf(g.at), Tokens: n, Cache: CacheUnique, Sizing: SizingChars}}
 		}
 		return nil
 	case "concurrency":
 		if n, ok := f.concurrencyValue(name, g); ok {
-			return []Value{&Rung{Value: n, requests: defaultRequests}}
+			return []Value{&Rung{At: placeOf(g.at), Value: n, requests: defaultRequests}}
 		}
 		return nil
 	case "output":
@@ -261,7 +261,7 @@ func (l *loader) excludes(f *fields, content *hcl.BodyContent) []Exclude {
 			f.bad = true
 			continue
 		}
-		out = append(out, Exclude{Reason: block.Labels[0], When: k.holds})
+		out = append(out, Exclude{At: placeOf(block.DefRange), Reason: block.Labels[0], When: k.holds})
 	}
 	return out
 }

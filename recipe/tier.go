@@ -27,6 +27,7 @@ var (
 func (l *loader) tier(block *hcl.Block) (*Tier, map[string]cty.Value) {
 	f, content := l.body(block, l.plainScope(), l.base, tierSchema)
 	t := &Tier{
+		At:   placeOf(block.DefRange),
 		Name: block.Labels[0], GPU: f.text("gpu"), Count: f.whole("count", 1, 1<<20, 1),
 		PricePerHour: f.decimal("price_per_hour", 0, largestDecimal), Currency: "USD",
 		BaseURL: f.baseURL(), APIKeyEnv: f.keyName(), ClockDomain: f.text("clock_domain"), Profile: f.text("profile"),

@@ -1,6 +1,8 @@
 # Two tiers, three contexts, three concurrencies on the embedded engine: no GPU
 # and no server needed, done in under a minute. The figures are a simulation's
 # and say so; the recipe, the artifacts and the tables are the real thing.
+#
+#   anvilsweep run quickstart.sweep.hcl --out results/quickstart
 
 engine "sim" {}
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"anvilsweep/cmd/internal/view"
 	"anvilsweep/recipe"
@@ -20,11 +20,21 @@ type recipeFlags struct {
 	sweeps   []string
 }
 
-func (f *recipeFlags) add(flags *pflag.FlagSet) {
+func (f *recipeFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringArrayVar(&f.vars, "var", nil, "set a variable of the recipe, `name=value`; may be given again")
 	flags.StringArrayVar(&f.varFiles, "var-file", nil, "set variables from a `file` of name = value lines; may be given again")
 	flags.StringArrayVar(&f.sweeps, "sweep", nil, "only the sweep of this `name`; may be given again")
+	cmd.ValidArgsFunction = completeFiles
+	completeFlag(cmd, "sweep", func(paths []string) []string {
+		return (&recipeFlags{vars: f.vars, varFiles: f.varFiles}).names(Env{Getenv: nothing}, paths, sweepNames)
+	})
+	completeFlag(cmd, "var", func(paths []string) []string {
+		return (&recipeFlags{varFiles: f.varFiles}).names(Env{Getenv: nothing}, paths, variableNames)
+	})
 }
+
+func nothing(string) string { return "" }
 
 // load reads the recipe and plans it. What is wrong with it comes back as
 // diagnostics, with a usage error once they hold an error.

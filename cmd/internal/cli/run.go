@@ -50,7 +50,7 @@ line, the recipe or the folder is wrong and nothing was sent; 3 a gate said no;
 			return run(env, plan, &sweep.Runner{Plan: plan, Dir: out, Trace: trace}, grace, baseline)
 		},
 	}
-	flags.add(cmd.Flags())
+	flags.add(cmd)
 	cmd.Flags().StringVarP(&out, "out", "o", "", "results `folder`; made if it is not there")
 	cmd.Flags().StringArrayVar(&baseline, "baseline", nil, "results `folder` of an earlier run, which gates compare with; may be given again")
 	cmd.Flags().BoolVar(&trace, "trace", false, "keep the arrival of every chunk in a compressed file beside each artifact")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 
 // Plan prints each sweep's matrix, a row a ladder, then what was excluded and
 // the totals.
-func Plan(w io.Writer, getenv func(string) string, plan *sweep.Plan) error {
+func Plan(w io.Writer, getenv func(string) string, plan *sweep.Plan, e sweep.Estimate) error {
 	for i := range plan.Sweeps {
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -31,7 +32,31 @@ func Plan(w io.Writer, getenv func(string) string, plan *sweep.Plan) error {
 	requests, tokens := plan.Totals()
 	fmt.Fprintf(w, "\nIn all: %s cells, %s requests, up to %s prompt tokens. Nothing was sent.\n",
 		count(int64(plan.Cells())), count(requests), count(tokens))
+	if plan.Cells() > 0 {
+		fmt.Fprintf(w, "Every cell run, about %s%s, %s.\n", length(e.Seconds), costs(e), e.Basis())
+	}
 	return nil
+}
+
+// length is a time for people, to two figures.
+func length(seconds float64) string {
+	switch {
+	case seconds < 90:
+		return fmt.Sprintf("%.0f s", seconds)
+	case seconds < 90*60:
+		return fmt.Sprintf("%.0f min", seconds/60)
+	case seconds < 72*3600:
+		return fmt.Sprintf("%.1f h", seconds/3600)
+	}
+	return fmt.Sprintf("%.1f days", seconds/86400)
+}
+
+func costs(e sweep.Estimate) string {
+	out := ""
+	for _, currency := range slices.Sorted(maps.Keys(e.Cost)) {
+		out += fmt.Sprintf(" and %.2f %s", e.Cost[currency], line(currency))
+	}
+	return out
 }
 
 // Valid says what a recipe without faults holds.
@@ -44,7 +69,7 @@ func planned(w io.Writer, s *sweep.PlannedSweep) error {
 	if s.Description != "" {
 		fmt.Fprintln(w, line(s.Description))
 	}
-	g := Grid{Header: []string{"model", "engine", "tier", "context", "cache", "output", "repeat", "concurrency:requests"}, Names: 8}
+	g := Grid{Header: []string{"model", "engine", "tier", "context", "cache", "output", "axes", "repeat", "concurrency:requests"}, Names: 9}
 	var last []string
 	for i := range s.Cells {
 		c := &s.Cells[i]
@@ -52,7 +77,7 @@ func planned(w io.Writer, s *sweep.PlannedSweep) error {
 			g.Header[len(g.Header)-1] = "concurrency:requests+warm-up"
 		}
 		axes := sweep.Axes(c.Point)
-		row := []string{axes["model"], axes["engine"], axes["tier"], axes["context"], c.Point.Context.Cache, axes["output"], fmt.Sprint(c.Point.Repeat)}
+		row := []string{axes["model"], axes["engine"], axes["tier"], axes["context"], c.Point.Context.Cache, axes["output"], ownAxes(c.Point), fmt.Sprint(c.Point.Repeat)}
 		rung := fmt.Sprintf("%d:%d", c.Point.Concurrency.Value, c.Requests)
 		if n := c.Point.Concurrency.Warmup; n > 0 {
 			rung += fmt.Sprintf("+%d", n)
@@ -65,6 +90,7 @@ func planned(w io.Writer, s *sweep.PlannedSweep) error {
 		g.Rows = append(g.Rows, last)
 	}
 	g.drop("repeat", "1")
+	g.drop("axes", "")
 	if err := g.Write(w, false); err != nil {
 		return err
 	}
@@ -75,6 +101,15 @@ func planned(w io.Writer, s *sweep.PlannedSweep) error {
 	}
 	excluded(w, s)
 	return nil
+}
+
+// ownAxes are the values of the sweep's own axes.
+func ownAxes(p recipe.Point) string {
+	var out []string
+	for _, n := range p.Extra {
+		out = append(out, n.Axis+"="+line(n.Text))
+	}
+	return strings.Join(out, " ")
 }
 
 // drop removes a column that says the same in every row.
@@ -123,6 +158,7 @@ func excluded(w io.Writer, s *sweep.PlannedSweep) {
 // planDocument is anvilsweep.plan/v1.
 type planDocument struct {
 	Schema       string         `json:"schema"`
+	Estimate     *planEstimate  `json:"estimate,omitempty"`
 	Error        string         `json:"error,omitempty"`
 	Diagnostics  []diagnostic   `json:"diagnostics"`
 	Recipe       *planRecipe    `json:"recipe,omitempty"`
@@ -131,6 +167,14 @@ type planDocument struct {
 	Cells        int            `json:"cells"`
 	Requests     int64          `json:"requests"`
 	PromptTokens int64          `json:"prompt_tokens"`
+}
+
+type planEstimate struct {
+	Seconds  float64            `json:"seconds"`
+	Cost     map[string]float64 `json:"cost"` // by currency
+	Measured int                `json:"measured_cells"`
+	Assumed  int                `json:"assumed_cells"`
+	Basis    string             `json:"basis"`
 }
 
 type diagnostic struct {
@@ -159,6 +203,7 @@ type planSweep struct {
 	Name         string         `json:"name"`
 	Description  string         `json:"description"`
 	SourceRecipe string         `json:"source_recipe"`
+	After        []string       `json:"after,omitempty"`
 	Axes         []planAxis     `json:"axes"`
 	Cells        []planCell     `json:"cells"`
 	Excluded     []planExcluded `json:"excluded"`
@@ -177,6 +222,7 @@ type planCell struct {
 	Digest       string            `json:"digest"`
 	Fingerprint  string            `json:"configuration_fingerprint"`
 	Axes         map[string]string `json:"axes"`
+	Included     string            `json:"included,omitempty"` // reason of the include block that added it
 	Repeat       int               `json:"repeat"`
 	Requests     int               `json:"requests"`
 	Warmup       int               `json:"warmup"`
@@ -192,7 +238,7 @@ type planExcluded struct {
 }
 
 // PlanJSON writes the plan, or what is wrong with the recipe, as one document.
-func PlanJSON(w io.Writer, plan *sweep.Plan, diags recipe.Diagnostics, err error) error {
+func PlanJSON(w io.Writer, plan *sweep.Plan, e sweep.Estimate, diags recipe.Diagnostics, err error) error {
 	doc := planDocument{Schema: "anvilsweep.plan/v1", Diagnostics: []diagnostic{}}
 	if err != nil {
 		doc.Error = err.Error()
@@ -200,15 +246,47 @@ func PlanJSON(w io.Writer, plan *sweep.Plan, diags recipe.Diagnostics, err error
 			doc.Error = fmt.Sprintf("%d errors in the recipe", diags.Errors())
 		}
 	}
+	doc.Diagnostics = plainDiagnostics(diags)
+	if plan != nil {
+		doc.fill(plan)
+		doc.Estimate = &planEstimate{e.Seconds, e.Cost, e.Measured, e.Assumed, e.Basis()}
+	}
+	return writeJSON(w, doc)
+}
+
+func plainDiagnostics(diags recipe.Diagnostics) []diagnostic {
+	out := []diagnostic{}
 	for _, d := range diags.List() {
-		doc.Diagnostics = append(doc.Diagnostics, diagnostic{
+		out = append(out, diagnostic{
 			Severity: d.Severity, Summary: d.Summary, Detail: d.Detail, File: d.File,
 			Line: d.Line, Column: d.Column, EndLine: d.EndLine, EndColumn: d.EndColumn,
 		})
 	}
-	if plan != nil {
-		doc.fill(plan)
+	return out
+}
+
+// validDocument is anvilsweep.diagnostics/v1.
+type validDocument struct {
+	Schema      string       `json:"schema"`
+	Valid       bool         `json:"valid"`
+	Error       string       `json:"error,omitempty"` // what is no diagnostic, such as a matrix over its cap
+	Cells       int          `json:"cells"`
+	Diagnostics []diagnostic `json:"diagnostics"`
+}
+
+// ValidJSON writes what is wrong with a recipe as one document.
+func ValidJSON(w io.Writer, plan *sweep.Plan, diags recipe.Diagnostics, err error) error {
+	doc := validDocument{Schema: "anvilsweep.diagnostics/v1", Valid: err == nil, Diagnostics: plainDiagnostics(diags)}
+	if err != nil {
+		doc.Error = err.Error()
 	}
+	if plan != nil {
+		doc.Cells = plan.Cells()
+	}
+	return writeJSON(w, doc)
+}
+
+func writeJSON(w io.Writer, doc any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
@@ -226,7 +304,7 @@ func (doc *planDocument) fill(plan *sweep.Plan) {
 	for i := range plan.Sweeps {
 		s := &plan.Sweeps[i]
 		out := planSweep{
-			Name: s.Name, Description: s.Description, SourceRecipe: s.SourceRecipe,
+			Name: s.Name, Description: s.Description, SourceRecipe: s.SourceRecipe, After: s.After,
 			Cells: []planCell{}, Excluded: []planExcluded{}, Notes: append([]string{}, s.Notes...),
 		}
 		out.Requests, out.PromptTokens = s.Totals()
@@ -236,7 +314,7 @@ func (doc *planDocument) fill(plan *sweep.Plan) {
 		for j := range s.Cells {
 			c := &s.Cells[j]
 			out.Cells = append(out.Cells, planCell{
-				ID: c.ID, Digest: c.Digest, Fingerprint: c.Fingerprint, Axes: sweep.Axes(c.Point),
+				ID: c.ID, Digest: c.Digest, Fingerprint: c.Fingerprint, Axes: sweep.Axes(c.Point), Included: c.Included,
 				Repeat: c.Point.Repeat, Requests: c.Requests, Warmup: c.Point.Concurrency.Warmup,
 				PromptTokens: c.PlannedTokens(), Seed: c.FixedSeed(), SeedOrigin: c.SeedOrigin,
 			})
