@@ -15,7 +15,8 @@ import (
 var Kinds = []string{"llamacpp", "ollama", "openai", "sglang", "sim", "trtllm", "vllm"}
 
 var (
-	engineSchema = schemaOf("kind version image flags labels",
+	engineSchema = schemaOf("kind version image flags labels "+endpointAttributes,
+		hcl.BlockHeaderSchema{Type: "tls"},
 		hcl.BlockHeaderSchema{Type: "launch"}, hcl.BlockHeaderSchema{Type: "ready"}, hcl.BlockHeaderSchema{Type: "metrics"})
 	launchSchema  = schemaOf("command env dir")
 	readySchema   = schemaOf("path timeout")
@@ -32,6 +33,7 @@ func (l *loader) engine(block *hcl.Block) (*Engine, map[string]cty.Value) {
 	e := &Engine{
 		At:   placeOf(block.DefRange),
 		Name: name, Kind: kind, Version: f.text("version"), Image: f.text("image"), Flags: f.object("flags"), Labels: f.texts("labels"),
+		Own: l.endpoint(f, content),
 	}
 	l.serving(f, content, e)
 	if f.bad {
@@ -62,6 +64,9 @@ func (l *loader) serving(f *fields, content *hcl.BodyContent, e *Engine) {
 	e.Ready = Ready{Path: "/health", Timeout: 15 * time.Minute}
 	seen := map[string]bool{}
 	for _, block := range content.Blocks {
+		if block.Type == "tls" {
+			continue // the endpoint's
+		}
 		if seen[block.Type] {
 			f.fail(block.DefRange, "Declared twice", "An engine has one %s block.", block.Type)
 		}

@@ -37,12 +37,14 @@ var Functions = []Function{
 	{"floor", "largest whole number not above", stdlib.FloorFunc},
 	{"format", "text from a format and values", stdlib.FormatFunc},
 	{"formatlist", "list of texts from a format and lists", stdlib.FormatListFunc},
+	{"grid", "ladder of context sizes: grid(\"1k\", \"30k\", 4) is 1000, 4000, 16000, 30000", gridFunc},
 	{"indent", "text with its later lines moved in", stdlib.IndentFunc},
 	{"index", "element of a list or map by its key", stdlib.IndexFunc},
 	{"join", "texts of a list with a separator between", stdlib.JoinFunc},
 	{"jsondecode", "value from JSON text", stdlib.JSONDecodeFunc},
 	{"jsonencode", "JSON text of a value", stdlib.JSONEncodeFunc},
 	{"keys", "keys of a map, sorted", stdlib.KeysFunc},
+	{"kib", "number times 1024", kibFunc},
 	{"ladder", "ladder(from, to, factor): from, then times the factor (2 where left out), and always to", ladderFunc},
 	{"length", "how many elements a list or map has", stdlib.LengthFunc},
 	{"log", "logarithm of a number in a base", stdlib.LogFunc},
@@ -102,46 +104,63 @@ func functionTable() map[string]function.Function {
 // longestLadder bounds what a ladder may grow to.
 const longestLadder = 10_000
 
-var ladderFunc = function.New(&function.Spec{
-	Params:   []function.Parameter{{Name: "from", Type: cty.Number}, {Name: "to", Type: cty.Number}},
-	VarParam: &function.Parameter{Name: "factor", Type: cty.Number},
-	Type:     function.StaticReturnType(cty.List(cty.Number)),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		from, err := wholeNumber(args[0])
-		if err == nil && from < 1 {
-			err = fmt.Errorf("a ladder begins at 1 or more")
-		}
-		if err != nil {
-			return cty.NilVal, function.NewArgError(0, err)
-		}
-		to, err := wholeNumber(args[1])
-		if err == nil && to < from {
-			err = fmt.Errorf("a ladder ends at its beginning or above, and %d is below %d", to, from)
-		}
-		if err != nil {
-			return cty.NilVal, function.NewArgError(1, err)
-		}
-		factor := 2.0
-		if len(args) > 2 {
-			factor, _ = args[2].AsBigFloat().Float64()
-		}
-		if len(args) > 3 {
-			return cty.NilVal, function.NewArgErrorf(3, "a ladder has from, to and factor")
-		}
-		if factor <= 1 || math.IsInf(factor, 0) {
-			return cty.NilVal, function.NewArgErrorf(2, "the factor must be above 1")
-		}
-		rungs, err := ladder(from, to, factor)
-		if err != nil {
-			return cty.NilVal, err
-		}
-		values := make([]cty.Value, len(rungs))
-		for i, r := range rungs {
-			values[i] = cty.NumberIntVal(int64(r))
-		}
-		return cty.ListVal(values), nil
-	},
-})
+var (
+	ladderFunc = climb(cty.Number, "ladder", wholeNumber)
+	// gridFunc is the ladder of context sizes, which may be written as "8k".
+	gridFunc = climb(cty.DynamicPseudoType, "grid", sizeOf)
+	kibFunc  = function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "number", Type: cty.Number}},
+		Type:   function.StaticReturnType(cty.Number),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			return args[0].Multiply(cty.NumberIntVal(1024)), nil
+		},
+	})
+)
+
+// climb is a function from, to and factor that gives a list which keeps its
+// end.
+func climb(want cty.Type, name string, whole func(cty.Value) (int, error)) function.Function {
+	return function.New(&function.Spec{
+		Params:   []function.Parameter{{Name: "from", Type: want}, {Name: "to", Type: want}},
+		VarParam: &function.Parameter{Name: "factor", Type: cty.Number},
+		Type:     function.StaticReturnType(cty.List(cty.Number)),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			from, err := whole(args[0])
+			if err == nil && from < 1 {
+				err = fmt.Errorf("a %s begins at 1 or more", name)
+			}
+			if err != nil {
+				return cty.NilVal, function.NewArgError(0, err)
+			}
+			to, err := whole(args[1])
+			if err == nil && to < from {
+				err = fmt.Errorf("a %s ends at its beginning or above, and %d is below %d", name, to, from)
+			}
+			if err != nil {
+				return cty.NilVal, function.NewArgError(1, err)
+			}
+			factor := 2.0
+			if len(args) > 2 {
+				factor, _ = args[2].AsBigFloat().Float64()
+			}
+			if len(args) > 3 {
+				return cty.NilVal, function.NewArgErrorf(3, "a %s has from, to and factor", name)
+			}
+			if factor <= 1 || math.IsInf(factor, 0) {
+				return cty.NilVal, function.NewArgErrorf(2, "the factor must be above 1")
+			}
+			rungs, err := ladder(from, to, factor)
+			if err != nil {
+				return cty.NilVal, err
+			}
+			values := make([]cty.Value, len(rungs))
+			for i, r := range rungs {
+				values[i] = cty.NumberIntVal(int64(r))
+			}
+			return cty.ListVal(values), nil
+		},
+	})
+}
 
 // ladder climbs from one number to another, which it always keeps: each rung is
 // the one before times the factor, rounded, and at least one more.

@@ -77,6 +77,9 @@ func Load(paths []string, opts Options) (*Recipe, Diagnostics) {
 			l.recipe.Sweeps = append(l.recipe.Sweeps, s)
 		}
 	}
+	if !l.diags.HasErrors() {
+		l.warnUnused()
+	}
 	return l.recipe, l.diags
 }
 
@@ -117,8 +120,6 @@ func (l *loader) gather() bool {
 	}
 	return whole
 }
-
-func placeOf(r hcl.Range) Place { return Place{r.Filename, r.Start.Line} }
 
 func shortRange(r hcl.Range) string { return fmt.Sprintf("%s line %d", r.Filename, r.Start.Line) }
 

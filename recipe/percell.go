@@ -147,7 +147,30 @@ func (p Point) Resolve() (Point, Diagnostics) {
 		p.Output, diags = output, diags.Append(more)
 	}
 	p.seen = nil
+	if p.Engine != nil && p.Tier != nil && !p.Engine.Own.empty() {
+		p.Tier = p.Engine.reach(p.Tier)
+	}
 	return p, diags
+}
+
+func (e Endpoint) empty() bool {
+	return e.BaseURL == "" && e.APIKeyEnv == "" && e.Headers == nil && e.TLS == nil && e.UnixSocket == ""
+}
+
+// reach is the tier at the engine's own address, made once.
+func (e *Engine) reach(t *Tier) *Tier {
+	e.reached.Lock()
+	defer e.reached.Unlock()
+	if found := e.at[t]; found != nil {
+		return found
+	}
+	if e.at == nil {
+		e.at = map[*Tier]*Tier{}
+	}
+	own := *t
+	own.Endpoint = e.Own.over(t.Endpoint)
+	e.at[t] = &own
+	return &own
 }
 
 func (m *Model) show(v cty.Value)  { m.value = v }

@@ -1,8 +1,10 @@
 package recipe
 
 import (
+	"sync"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -30,6 +32,8 @@ type Variable struct {
 type Place struct {
 	File string
 	Line int
+
+	at hcl.Range
 }
 
 // Model is what is served.
@@ -53,6 +57,7 @@ type Engine struct {
 	Image   string
 	Flags   map[string]any    // plain JSON values; numbers are json.Number
 	Labels  map[string]string // notes for people, not identity
+	Own     Endpoint          // what the engine says of its address itself
 
 	Launch  *Launch // nil: it is running already
 	Ready   Ready
@@ -60,6 +65,9 @@ type Engine struct {
 
 	value   cty.Value
 	percell *percell[Engine] // nil: the same in every cell
+
+	reached sync.Mutex
+	at      map[*Tier]*Tier // tiers at the engine's own address
 }
 
 // Launch is how an engine is started.
@@ -84,16 +92,41 @@ type Tier struct {
 	MemoryGiB    float64  // per GPU; 0 when not said
 	PricePerHour *float64 // for the whole tier, in Currency
 	Currency     string   // "USD" when not said
-	BaseURL      string   // absolute http(s) URL ending in the version, "http://127.0.0.1:8000/v1"; empty for a sim engine
-	APIKeyEnv    string   // name of the environment variable, never the key
-	Headers      []Header // sent with every request, sorted by name
-	TLS          *TLS     // nil: the system's trust
-	UnixSocket   string   // path of a socket to connect to instead of BaseURL's host
+	Endpoint              // of a cell: the engine's own settings win
 	ClockDomain  string
 	Profile      string // profile of the embedded engine; engines of kind sim only
 
 	value   cty.Value
 	percell *percell[Tier]
+}
+
+// Endpoint is where a server is and how it is reached.
+type Endpoint struct {
+	BaseURL    string   // absolute http(s) URL ending in the version, "http://127.0.0.1:8000/v1"; empty for a sim engine
+	APIKeyEnv  string   // name of the environment variable, never the key
+	Headers    []Header // sent with every request, sorted by name
+	TLS        *TLS     // nil: the system's trust
+	UnixSocket string   // path of a socket to connect to instead of BaseURL's host
+}
+
+// over is the endpoint with what another one leaves open.
+func (e Endpoint) over(under Endpoint) Endpoint {
+	if e.BaseURL != "" {
+		under.BaseURL, under.UnixSocket, under.TLS = e.BaseURL, e.UnixSocket, e.TLS
+	}
+	if e.TLS != nil {
+		under.TLS = e.TLS
+	}
+	if e.UnixSocket != "" {
+		under.UnixSocket = e.UnixSocket
+	}
+	if e.APIKeyEnv != "" {
+		under.APIKeyEnv = e.APIKeyEnv
+	}
+	if e.Headers != nil {
+		under.Headers = e.Headers
+	}
+	return under
 }
 
 // Header is sent with every request. Its value is written in the recipe, or

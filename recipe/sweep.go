@@ -306,7 +306,7 @@ func (l *loader) sweepRules(f *fields, s *Sweep) {
 		for _, t := range values["tier"] {
 			engine, tier := e.(*Engine), t.(*Tier)
 			switch {
-			case tier.BaseURL != "" || engine.percell != nil || tier.percell != nil: // decided for each cell
+			case tier.BaseURL != "" || engine.Own.BaseURL != "" || engine.percell != nil || tier.percell != nil: // decided for each cell
 			case engine.Kind != "sim":
 				f.fail(f.place("tier"), "Tier without an address", "tier %q has no base_url, which engine %q needs.", tier.Name, engine.Name)
 			case tier.Profile == "":

@@ -15,8 +15,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
+// endpointAttributes are those of a tier and of an engine.
+const endpointAttributes = "base_url api_key_env headers header_env unix_socket"
+
 var (
-	tierSchema = schemaOf("gpu count memory_gib price_per_hour currency base_url api_key_env headers header_env unix_socket clock_domain profile",
+	tierSchema = schemaOf("gpu count memory_gib price_per_hour currency clock_domain profile "+endpointAttributes,
 		hcl.BlockHeaderSchema{Type: "tls"})
 	tlsSchema      = schemaOf("ca_file server_name insecure")
 	variableName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -30,18 +33,15 @@ func (l *loader) tier(block *hcl.Block) (*Tier, map[string]cty.Value) {
 		At:   placeOf(block.DefRange),
 		Name: block.Labels[0], GPU: f.text("gpu"), Count: f.whole("count", 1, 1<<20, 1),
 		PricePerHour: f.decimal("price_per_hour", 0, largestDecimal), Currency: "USD",
-		BaseURL: f.baseURL(), APIKeyEnv: f.keyName(), ClockDomain: f.text("clock_domain"), Profile: f.text("profile"),
-		Headers: f.headers(), UnixSocket: f.text("unix_socket"),
-	}
-	t.TLS = l.tls(f, content, t.BaseURL)
-	if t.UnixSocket != "" && t.BaseURL == "" && !f.bad {
-		f.fail(f.known["unix_socket"].at, "Socket without base_url", "unix_socket needs a base_url too, for the path and the Host header: http://127.0.0.1/v1.")
+		ClockDomain: f.text("clock_domain"), Profile: f.text("profile"), Endpoint: l.endpoint(f, content),
 	}
 	if memory := f.decimal("memory_gib", 0, largestDecimal); memory != nil {
 		t.MemoryGiB = *memory
 	}
 	if currency := f.text("currency"); currency != "" {
 		t.Currency = currency
+	} else if t.PricePerHour != nil {
+		l.diags.warn(f.known["price_per_hour"].at, "A price without a currency", "The price is taken as USD; write currency = \"USD\" to say so.")
 	}
 	if t.ClockDomain != "" && !clockDomain.MatchString(t.ClockDomain) {
 		f.fail(f.known["clock_domain"].at, "Wrong clock domain", "clock_domain is 1 to 64 letters, digits, points, underscores and dashes.")
@@ -59,6 +59,16 @@ func (l *loader) tier(block *hcl.Block) (*Tier, map[string]cty.Value) {
 	return t, shown
 }
 
+// endpoint decodes where a server is.
+func (l *loader) endpoint(f *fields, content *hcl.BodyContent) Endpoint {
+	e := Endpoint{BaseURL: f.baseURL(), APIKeyEnv: f.keyName(), Headers: f.headers(), UnixSocket: f.text("unix_socket")}
+	e.TLS = l.tls(f, content, e.BaseURL)
+	if e.UnixSocket != "" && e.BaseURL == "" && !f.bad {
+		f.fail(f.known["unix_socket"].at, "Socket without base_url", "unix_socket needs a base_url too, for the path and the Host header: http://127.0.0.1/v1.")
+	}
+	return e
+}
+
 // tls decodes the tls block.
 func (l *loader) tls(f *fields, content *hcl.BodyContent, baseURL string) *TLS {
 	blocks := content.Blocks.OfType("tls")
@@ -66,7 +76,7 @@ func (l *loader) tls(f *fields, content *hcl.BodyContent, baseURL string) *TLS {
 		return nil
 	}
 	if len(blocks) > 1 {
-		f.fail(blocks[1].DefRange, "Declared twice", "A tier has one tls block.")
+		f.fail(blocks[1].DefRange, "Declared twice", "There is one tls block at most.")
 	}
 	inner, _ := l.body(blocks[0], l.plainScope(), l.base, tlsSchema)
 	t := &TLS{CAFile: inner.text("ca_file"), ServerName: inner.text("server_name"), Insecure: inner.flag("insecure", false)}

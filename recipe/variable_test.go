@@ -34,7 +34,7 @@ func folder(t *testing.T, files map[string]string) string {
 
 func TestWhereAVariableIsSet(t *testing.T) {
 	dir := folder(t, map[string]string{
-		"r.sweep.hcl":     `variable "p" { default = "default" }` + smallest,
+		"r.sweep.hcl":     `variable "p" { default = "default" }` + strings.Replace(smallest, "sweep \"s\" {", "sweep \"s\" {\n description = var.p", 1),
 		"a.auto.vars.hcl": `p = "a"`, "b.auto.vars.hcl": `p = upper("b")`, "c.auto.vars.hcl.off": `p = "off"`,
 		"one.hcl": `p = "one"`, "two.hcl": "p = \"two\"\nother = 1\n",
 	})

@@ -281,6 +281,7 @@ func expand(r *recipe.Recipe, s *recipe.Sweep) (PlannedSweep, recipe.Diagnostics
 	}
 	var diags recipe.Diagnostics
 	id := newIdentities(s)
+	advised := map[[5]any]bool{} // what was looked at, and whether it cannot be run
 	seen := map[string]bool{}
 	duplicates := 0
 	add := func(point recipe.Point, rules []recipe.Exclude, included string) {
@@ -299,6 +300,16 @@ func expand(r *recipe.Recipe, s *recipe.Sweep) (PlannedSweep, recipe.Diagnostics
 		}
 		requests, more := point.Concurrency.Requests(point)
 		if diags = diags.Append(more); more.HasErrors() {
+			return
+		}
+		about := [5]any{point.Model, point.Engine, point.Context, point.Concurrency, point.Output}
+		bad, known := advised[about]
+		if !known {
+			more := advise(point)
+			bad = more.HasErrors()
+			diags, advised[about] = diags.Append(more), bad
+		}
+		if bad {
 			return
 		}
 		cell := id.newCell(out.SourceRecipe, point, requests)
@@ -339,19 +350,6 @@ func (s *PlannedSweep) check() error {
 		}
 		if err := checkProfile(c.Point); err != nil {
 			return fmt.Errorf("sweep %q, tier %q: %w", s.Name, c.Point.Tier.Name, err)
-		}
-		window := c.declaredWindow()
-		limit, err := prompt.Cap(window, c.Point.Output.MaxTokens)
-		if err != nil {
-			return fmt.Errorf("sweep %q, cell %s: %w", s.Name, c.ID, err)
-		}
-		if limit != nil && c.Point.Context.Tokens > *limit {
-			note := fmt.Sprintf("context %d is cut to %d for model %s: its window of %d less max_tokens %d and a margin of %d",
-				c.Point.Context.Tokens, *limit, c.Point.Model.Name, *window, c.Point.Output.MaxTokens, prompt.Margin)
-			if !clamped[note] {
-				clamped[note] = true
-				s.Notes = append(s.Notes, note)
-			}
 		}
 		if total := c.PlannedTokens(); total > MaxPlannedTokens {
 			return fmt.Errorf("sweep %q, cell %s: %d requests plan %d prompt tokens, over the format's bound of %d a cell; lower requests or context",

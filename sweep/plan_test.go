@@ -305,7 +305,6 @@ func TestPlansThatAreRefused(t *testing.T) {
 		{"more tokens than a cell may have", []string{"[1024, 512]", "1048576", "2 * cell.concurrency", "1000"}, nil, "over the format's bound"},
 		{"profile without the embedded engine", []string{`gpu        = "H"`, "gpu        = \"H\"\n  profile = \"small\""}, nil, "is for the embedded engine"},
 		{"profile that is not there", []string{`engine "b" {}`, "engine \"b\" { kind = \"sim\" }\ntier \"x\" { profile = \"smal\" }", "[engine.a, engine.b]", "engine.b", "[tier.big, tier.little]", "tier.x"}, nil, "instant, large, small"},
-		{"window without room", []string{`"org/model-8b"`, "model.m", "sweep \"s\" {", "model \"m\" {\n  id = \"m\"\n  context_window = 1000\n}\nsweep \"s\" {"}, nil, "leaves nothing for a prompt"},
 	} {
 		r, diags := loadText(t, matrix, c.edits...)
 		if diags.HasErrors() {
@@ -331,15 +330,33 @@ func TestExpressionsThatFailOnLaterCells(t *testing.T) {
 	}
 }
 
-func TestClampToTheWindowIsTold(t *testing.T) {
-	plan := planText(t, matrix, `"org/model-8b"`, "model.m", "sweep \"s\" {", "model \"m\" {\n  id = \"m\"\n  context_window = 2048\n}\nsweep \"s\" {", "[1024, 512]", "[1024, 512, 1000]")
-	s := &plan.Sweeps[0]
-	if len(s.Notes) != 2 || !strings.Contains(s.Notes[0], "cut to 960") {
-		t.Errorf("%q", s.Notes)
+// What no engine could run is an error, what is surely unwanted a warning; each
+// once, however many cells it is about.
+func TestAdvice(t *testing.T) {
+	window := []string{`"org/model-8b"`, "model.m", "sweep \"s\" {", "model \"m\" {\n  id = \"m\"\n  context_window = WINDOW\n}\nsweep \"s\" {"}
+	with := func(size string, more ...string) []string {
+		return append([]string{window[0], window[1], window[2], strings.Replace(window[3], "WINDOW", size, 1)}, more...)
 	}
-	for _, c := range s.Cells {
-		if want := int64(c.Requests) * int64(min(960, c.Point.Context.Tokens)); c.PlannedTokens() != want {
-			t.Errorf("%s plans %d tokens, want %d", c.ID, c.PlannedTokens(), want)
+	for _, c := range []struct {
+		name     string
+		edits    []string
+		errors   int
+		warnings int
+		says     string
+	}{
+		{"window without room", with("1000"), 1, 0, "leaves nothing for a prompt"},
+		{"a prompt above the window", with("2048"), 1, 0, "less max_tokens 64 and a margin of 1024 leaves 960"},
+		{"a prompt that just fits", with("2112"), 0, 0, ""},
+		{"a ladder above the engine's sequences", []string{`engine "b" {}`, `engine "b" { flags = { max_num_seqs = 2 } }`}, 0, 1, "runs 2 sequences at once (max_num_seqs)"},
+		{"strict words without room", []string{"words      = 8", "words      = 60"}, 0, 1, "raise max_tokens to 92"},
+	} {
+		r, diags := loadText(t, matrix, c.edits...)
+		if diags.HasErrors() {
+			t.Fatalf("%s: %s", c.name, describeDiags(t, diags))
+		}
+		_, diags, err := NewPlan(r)
+		if text := describeDiags(t, diags); err != nil || diags.Errors() != c.errors || diags.Warnings() != c.warnings || !strings.Contains(strings.Join(strings.Fields(text), " "), c.says) {
+			t.Errorf("%s: %v %s", c.name, err, text)
 		}
 	}
 }

@@ -80,8 +80,8 @@ func TestPromptsSizedByTokens(t *testing.T) {
 		by              string
 		template        int
 	}{
-		{"by the tokenizer", simengine.Options{Template: 23}, `grid = [128, 512, 4096, 100000]`, `{ words = 4, policy = "strict", max_tokens = 64 }`, "tokenize", 23},
-		{"by usage", simengine.Options{Template: 23, NoTokenizer: true}, `grid = [128, 512, 4096, 100000]`, `{ words = 4, policy = "strict", max_tokens = 64 }`, "usage", -1},
+		{"by the tokenizer", simengine.Options{Template: 23}, `grid = [128, 512, 4096, 7912]`, `{ words = 4, policy = "strict", max_tokens = 64 }`, "tokenize", 23},
+		{"by usage", simengine.Options{Template: 23, NoTokenizer: true}, `grid = [128, 512, 4096, 7912]`, `{ words = 4, policy = "strict", max_tokens = 64 }`, "usage", -1},
 		{"a shared prefix", simengine.Options{Template: 9}, "grid = [1024, 6000]\n cache = \"shared\"\n shared_prefix_tokens = 700", `{ max_tokens = 64, canaries = false }`, "tokenize", 9},
 	} {
 		t.Run(c.name, func(t *testing.T) {

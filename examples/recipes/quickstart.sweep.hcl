@@ -14,11 +14,13 @@ model "demo-8b" {
 tier "small" {
   profile        = "small"
   price_per_hour = 0.80
+  currency       = "USD"
 }
 
 tier "large" {
   profile        = "large"
   price_per_hour = 3.20
+  currency       = "USD"
 }
 
 concurrency "ladder" {

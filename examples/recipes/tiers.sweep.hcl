@@ -39,6 +39,7 @@ tier "l40s" {
   gpu            = "NVIDIA L40S"
   memory_gib     = 48
   price_per_hour = 0.99
+  currency       = "USD"
   base_url       = var.l40s_url
 }
 
@@ -46,6 +47,7 @@ tier "h100" {
   gpu            = "NVIDIA H100"
   memory_gib     = 80
   price_per_hour = 2.69
+  currency       = "USD"
   base_url       = var.h100_url
 }
 
@@ -53,6 +55,7 @@ tier "h200" {
   gpu            = "NVIDIA H200"
   memory_gib     = 141
   price_per_hour = 3.99
+  currency       = "USD"
   base_url       = var.h200_url
 }
 

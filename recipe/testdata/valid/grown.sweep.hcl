@@ -37,6 +37,7 @@ tier "h200" {
   gpu            = "NVIDIA H200"
   memory_gib     = 141
   price_per_hour = 3.99
+  currency       = "USD"
   base_url       = "http://${var.host}:8000/v1/"
   api_key_env    = "QWEN_API_KEY"
   clock_domain   = "lab-a"
