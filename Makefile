@@ -58,6 +58,7 @@ bench-client: ## measure the client itself against a server of known timing, abo
 	bin/benchclient
 
 golden: ## rewrite the golden files from what the code does now
+	go run ./cmd/anvilsweep docs > docs/recipe.md.new && mv docs/recipe.md.new docs/recipe.md
 	@for pkg in $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n1 dirname | sort -u); do go test $$pkg -update; done
 
 clean: ## remove what the other targets made

@@ -16,6 +16,13 @@ func TestReferenceIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(data)
+	page, err := Reference()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page != text {
+		t.Error("docs/recipe.md is not what `anvilsweep docs` prints; make golden writes it")
+	}
 	var names []string
 	for _, schema := range []*hcl.BodySchema{modelSchema, engineSchema, tierSchema, tlsSchema, contextSchema, concurrencySchema, outputSchema, sweepSchema, timeoutSchema, excludeSchema, variableSchema, validationSchema, axisSchema, stopSchema, gateSchema, searchSchema, budgetSchema, launchSchema, readySchema, metricsSchema} {
 		for _, a := range schema.Attributes {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // Format is a source in the one layout that HCL has. What cannot be parsed
@@ -41,4 +42,9 @@ func Files(paths []string) ([]Source, error) {
 		}
 	}
 	return out, nil
+}
+
+// Quote is a text as HCL spells it.
+func Quote(text string) string {
+	return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes())
 }

@@ -15,6 +15,7 @@ type Setting struct{ Name, Value string }
 // Options are what a recipe is loaded with beside its files.
 type Options struct {
 	Vars     []Setting
+	Set      []Setting                // --set: a path of Settable and an expression
 	VarFiles []string                 // --var-file, in the order given
 	Getenv   func(name string) string // where variables may be set too; nil: nowhere
 	Metrics  []string                 // what rules may name of a result
@@ -66,6 +67,7 @@ func Load(paths []string, opts Options) (*Recipe, Diagnostics) {
 	if !l.gather() || !l.variables(opts) || !l.locals() {
 		return l.recipe, l.diags
 	}
+	l.override(opts.Set)
 	decodeAll(l, "model", &l.models, (*loader).model)
 	decodeAll(l, "engine", &l.engines, (*loader).engine)
 	decodeAll(l, "tier", &l.tiers, (*loader).tier)

@@ -51,6 +51,9 @@ func (l *loader) dependsOnCell(block *hcl.Block) []hcl.Traversal {
 // expressions are all of a body, those of inner blocks too. HCL's JSON syntax
 // does not tell blocks from objects, and an expression holds either.
 func expressions(body hcl.Body) []hcl.Expression {
+	if set, ok := body.(*setBody); ok {
+		return set.all()
+	}
 	native, ok := body.(*hclsyntax.Body)
 	var out []hcl.Expression
 	if !ok {

@@ -133,3 +133,5 @@ variable "n" {
 		}
 	}
 }
+
+func writeFile(path string, data []byte) error { return os.WriteFile(path, data, 0o600) }

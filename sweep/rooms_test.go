@@ -28,7 +28,7 @@ var mayImport = map[string]struct {
 	"sweep":             {[]string{"recipe", "client", "client/prompt", "client/simengine", "sweep/artifact", "sweep/metrics"}, []string{"github.com/hashicorp/go-hclog", "golang.org/x/net/http/httpproxy"}},
 	"cmd/benchclient":   {[]string{"client", "sweep/metrics", "cmd/internal/view"}, nil},
 	"cmd/anvilsweep":    {[]string{"cmd/internal/cli"}, nil},
-	"cmd/internal/cli":  {[]string{"cmd/internal/view", "recipe", "sweep", "sweep/artifact", "sweep/summary", "client/simengine"}, []string{"github.com/spf13/cobra", "github.com/rogpeppe/go-internal/diff", "github.com/hashicorp/go-hclog"}},
+	"cmd/internal/cli":  {[]string{"cmd/internal/view", "recipe", "sweep", "sweep/artifact", "sweep/summary", "client", "client/simengine"}, []string{"github.com/spf13/cobra", "github.com/rogpeppe/go-internal/diff", "github.com/hashicorp/go-hclog"}},
 	"cmd/internal/view": {[]string{"recipe", "sweep", "sweep/artifact", "sweep/summary"}, []string{"github.com/olekukonko/tablewriter", "github.com/clipperhouse/displaywidth", "github.com/hashicorp/go-hclog", "golang.org/x/term"}},
 }
 

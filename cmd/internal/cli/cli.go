@@ -120,7 +120,7 @@ anvil-serving.benchmark/v1 artifact; tables put the tiers side by side.`,
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	root.AddCommand(
-		newFmt(env), newValidate(env), newPlan(env), newExplain(env), newRun(env),
+		newInit(env), newFmt(env), newDocs(env), newValidate(env), newPlan(env), newExplain(env), newRun(env),
 		newSummary(env), newShow(env), newVerify(env),
 		newSim(env), newVersion(env),
 	)

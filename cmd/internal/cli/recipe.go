@@ -17,6 +17,7 @@ import (
 type recipeFlags struct {
 	vars     []string
 	varFiles []string
+	set      []string
 	sweeps   []string
 }
 
@@ -24,11 +25,13 @@ func (f *recipeFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.vars, "var", nil, "set a variable of the recipe, `name=value`; may be given again")
 	flags.StringArrayVar(&f.varFiles, "var-file", nil, "set variables from a `file` of name = value lines; may be given again")
+	flags.StringArrayVar(&f.set, "set", nil, "set an attribute of the recipe, `path=expression`, such as sweep.nightly.repeat=1 or 'tier.*.gpu=\"H200\"'; may be given again")
 	flags.StringArrayVar(&f.sweeps, "sweep", nil, "only the sweep of this `name`; may be given again")
 	cmd.ValidArgsFunction = completeFiles
 	completeFlag(cmd, "sweep", func(paths []string) []string {
 		return (&recipeFlags{vars: f.vars, varFiles: f.varFiles}).names(Env{Getenv: nothing}, paths, sweepNames)
 	})
+	completeFlag(cmd, "set", func([]string) []string { return recipe.Settable() })
 	completeFlag(cmd, "var", func(paths []string) []string {
 		return (&recipeFlags{varFiles: f.varFiles}).names(Env{Getenv: nothing}, paths, variableNames)
 	})
@@ -46,6 +49,13 @@ func (f *recipeFlags) load(env Env, paths []string) (*sweep.Plan, recipe.Diagnos
 			return nil, recipe.Diagnostics{}, usage(fmt.Errorf("--var %q is not name=value", v))
 		}
 		opts.Vars = append(opts.Vars, recipe.Setting{Name: name, Value: value})
+	}
+	for _, v := range f.set {
+		name, value, ok := strings.Cut(v, "=")
+		if !ok || name == "" {
+			return nil, recipe.Diagnostics{}, usage(fmt.Errorf("--set %q is not path=expression", v))
+		}
+		opts.Set = append(opts.Set, recipe.Setting{Name: name, Value: value})
 	}
 	r, diags := recipe.Load(paths, opts)
 	if diags.HasErrors() {
