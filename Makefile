@@ -45,7 +45,7 @@ cover: ## print coverage a package; fail below 80 % in recipe, sweep and client
 fuzz: ## run every fuzzer for FUZZTIME (default 20s)
 	@for pkg in $$(go list ./...); do \
 	  for name in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-	    echo "== $$pkg $$name"; go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) $$pkg; \
+	    echo "== $$pkg $$name"; go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg; \
 	  done; \
 	done
 

@@ -436,3 +436,35 @@ func TestDigestsAreOfTheirParts(t *testing.T) {
 		}
 	}
 }
+
+// Whatever text is given as a recipe, loading and planning it ends, with a plan
+// or with words.
+func FuzzPlan(f *testing.F) {
+	f.Add(matrix)
+	f.Add(own(ownAxes, "ladder = [1, 2]\n stop \"a\" { when = result.ttft_p95_ms > previous.ttft_p95_ms }", "order = [\"words\"]\n include \"x\" { seqs = 3 }"))
+	f.Add(strings.Replace(matrix, "[1024, 512]", "range(1, 1000000)", 1))
+	f.Add(strings.Replace(matrix, "[4, 1, 2]", "ladder(1, 256, 1.0001)", 1))
+	f.Add("locals {\n a = local.b\n b = local.a\n}\n" + matrix)
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 20_000 {
+			t.Skip()
+		}
+		path := filepath.Join(t.TempDir(), "r.sweep.hcl")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, diags := recipe.Load([]string{path}, recipe.Options{Metrics: artifact.MetricNames()})
+		if diags.HasErrors() {
+			for _, d := range diags.List() {
+				if d.Summary == "" {
+					t.Error("a diagnostic without words")
+				}
+			}
+			return
+		}
+		plan, diags, err := NewPlan(r)
+		if plan == nil && err == nil && !diags.HasErrors() {
+			t.Error("no plan, and no word why")
+		}
+	})
+}
