@@ -60,7 +60,7 @@ func (l *loader) concurrency(block *hcl.Block) (*[]*Rung, map[string]cty.Value) 
 
 func (f *fields) concurrencyValue(name string, g given) (int, bool) {
 	if g.value.Type() != cty.Number {
-		f.fail(g.at, "Wrong type", "%s must be a number, not %s.", name, described(g.value))
+		f.fail(g.at, "Wrong type", "%s must be a number, a list of numbers, or ladder(from, to) such as ladder(1, 32), not %s.", name, described(g.value))
 		return 0, false
 	}
 	n, err := wholeNumber(g.value)

@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -247,7 +248,7 @@ func (f *fields) object(name string) map[string]any {
 // body decodes a block's body against a schema and evaluates its attributes.
 func (l *loader) body(block *hcl.Block, known scope, ctx *hcl.EvalContext, schema *hcl.BodySchema, kept ...string) (*fields, *hcl.BodyContent) {
 	content, diags := block.Body.Content(schema)
-	l.diags.add(diags)
+	l.diags.add(misplaced(diags, block.Type, schema))
 	what := block.Type
 	if len(block.Labels) > 0 {
 		what += fmt.Sprintf(" %q", block.Labels[0])
@@ -264,4 +265,69 @@ func schemaOf(names string, blocks ...hcl.BlockHeaderSchema) *hcl.BodySchema {
 		s.Attributes = append(s.Attributes, hcl.AttributeSchema{Name: name})
 	}
 	return s
+}
+
+// misplaced says of what is not expected somewhere where it would be, or what
+// may have been meant.
+func misplaced(diags hcl.Diagnostics, where string, schema *hcl.BodySchema) hcl.Diagnostics {
+	for _, d := range diags {
+		if kind, label, ok := missingLabel(d.Summary); ok {
+			d.Detail = fmt.Sprintf("A %s block has a %s: %s %q { … }.", kind, label, kind, label)
+			continue
+		}
+		name, ok := quotedName(d.Detail)
+		if !ok || strings.Contains(d.Detail, "Did you mean") {
+			continue
+		}
+		var here []string
+		switch d.Summary {
+		case "Unsupported argument":
+			for _, a := range schema.Attributes {
+				here = append(here, a.Name)
+			}
+		case "Unsupported block type":
+			for _, b := range schema.Blocks {
+				here = append(here, b.Type)
+			}
+		default:
+			continue
+		}
+		if near := nearest(name, here); near != "" {
+			d.Detail += fmt.Sprintf(" Did you mean %q?", near)
+			continue
+		}
+		if homes := homesOf(name); len(homes) > 0 {
+			d.Detail += fmt.Sprintf(" It belongs in %s blocks.", strings.Join(homes, " and "))
+		} else if len(here) > 0 {
+			slices.Sort(here)
+			d.Detail += fmt.Sprintf(" A %s has %s.", where, list("", here))
+		}
+	}
+	return diags
+}
+
+// missingLabel takes hcl's "Missing name for gate" apart.
+func missingLabel(summary string) (kind, label string, ok bool) {
+	rest, ok := strings.CutPrefix(summary, "Missing ")
+	label, kind, found := strings.Cut(rest, " for ")
+	return kind, label, ok && found
+}
+
+// homesOf are the kinds of blocks that have an attribute or block of that name.
+func homesOf(name string) []string {
+	var homes []string
+	for _, kind := range slices.Sorted(maps.Keys(settable)) {
+		s := settable[kind].schema
+		if slices.ContainsFunc(s.Attributes, func(a hcl.AttributeSchema) bool { return a.Name == name }) ||
+			slices.ContainsFunc(s.Blocks, func(b hcl.BlockHeaderSchema) bool { return b.Type == name }) {
+			homes = append(homes, kind)
+		}
+	}
+	return homes
+}
+
+func quotedName(text string) (string, bool) {
+	_, rest, found := strings.Cut(text, `"`)
+	name, _, closed := strings.Cut(rest, `"`)
+	return name, found && closed
 }

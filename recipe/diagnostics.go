@@ -157,9 +157,7 @@ func unknownFunction(d *hcl.Diagnostic) (string, bool) {
 	if d.Summary != "Call to unknown function" || strings.Contains(d.Detail, "Did you mean") {
 		return "", false
 	}
-	_, rest, found := strings.Cut(d.Detail, `"`)
-	name, _, closed := strings.Cut(rest, `"`)
-	return name, found && closed
+	return quotedName(d.Detail)
 }
 
 func showsSensitive(expr hcl.Expression, ctx *hcl.EvalContext) bool {

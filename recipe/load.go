@@ -97,7 +97,7 @@ func (l *loader) gather() bool {
 			continue
 		}
 		content, diags := file.Body.Content(rootSchema)
-		l.diags.add(diags)
+		l.diags.add(misplaced(diags, "recipe", rootSchema))
 		for _, block := range content.Blocks {
 			if len(block.Labels) == 0 {
 				l.blocks[block.Type] = append(l.blocks[block.Type], block)

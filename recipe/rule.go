@@ -122,7 +122,7 @@ func (l *loader) ruleScope() scope {
 // where it applies.
 func (l *loader) rule(f *fields, block *hcl.Block, schema *hcl.BodySchema, condition, hint string) (Rule, bool) {
 	inner, diags := block.Body.Content(schema)
-	l.diags.add(diags)
+	l.diags.add(misplaced(diags, block.Type, schema))
 	name := block.Type
 	if len(block.Labels) > 0 {
 		name = block.Labels[0]

@@ -250,7 +250,7 @@ func (l *loader) excludes(f *fields, content *hcl.BodyContent) []Exclude {
 	var out []Exclude
 	for _, block := range content.Blocks.OfType("exclude") {
 		inner, diags := block.Body.Content(excludeSchema)
-		l.diags.add(diags)
+		l.diags.add(misplaced(diags, block.Type, excludeSchema))
 		attr := inner.Attributes["when"]
 		if attr == nil {
 			f.fail(block.DefRange, "Missing attribute", "exclude %q needs when: a condition over cell.", block.Labels[0])

@@ -204,7 +204,7 @@ func (l *loader) validate(d *declared) {
 
 func (l *loader) variable(block *hcl.Block) *declared {
 	content, diags := block.Body.Content(variableSchema)
-	l.diags.add(diags)
+	l.diags.add(misplaced(diags, block.Type, variableSchema))
 	d := &declared{Variable: Variable{Name: block.Labels[0]}, at: block.DefRange, want: cty.DynamicPseudoType}
 	if attr := content.Attributes["type"]; attr != nil {
 		want, defaults, diags := typeexpr.TypeConstraintWithDefaults(attr.Expr)

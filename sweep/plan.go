@@ -289,16 +289,16 @@ func expand(r *recipe.Recipe, s *recipe.Sweep) (PlannedSweep, recipe.Diagnostics
 		if diags = diags.Append(more); more.HasErrors() {
 			return
 		}
-		point = point.Seen(r)
+		seeing := point.Seen(r) // for its expressions; a plan keeps the bare point
 		for _, rule := range rules {
-			hit, more := rule.When(point)
+			hit, more := rule.When(seeing)
 			diags = diags.Append(more)
 			if hit {
 				out.Excluded = append(out.Excluded, Excluded{Point: point, Reason: rule.Reason})
 				return
 			}
 		}
-		requests, more := point.Concurrency.Requests(point)
+		requests, more := point.Concurrency.Requests(seeing)
 		if diags = diags.Append(more); more.HasErrors() {
 			return
 		}

@@ -11,6 +11,6 @@ sweep "s" {
   engine = engine.vllm
   tier = tier.t
   context = 1024
-  concurrency = "4" # ERROR: must be a number, not string
+  concurrency = "4" # ERROR: such as ladder(1, 32), not string
   output = { max_tokens = 64 }
 }
