@@ -3,7 +3,7 @@ package recipe
 import (
 	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
@@ -102,20 +102,13 @@ func later[T any](l *loader, kind string, block *hcl.Block, uses []hcl.Traversal
 
 // resolve is the block of a cell.
 func (p *percell[T]) resolve(point Point) (*T, Diagnostics) {
-	s := p.l.see(point)
-	var key strings.Builder
-	for _, t := range p.uses {
-		v, diags := t.TraverseAbs(s.ctx)
-		if diags.HasErrors() {
-			break // decoding says it better
-		}
-		fmt.Fprintf(&key, "%#v|", v)
-	}
+	key := p.key(point)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if found := p.known[key.String()]; found != nil {
+	if found := p.known[key]; found != nil {
 		return found, Diagnostics{}
 	}
+	s := p.l.see(point)
 	// A loader for this cell: the same blocks and files, its own diagnostics,
 	// and names for the cell.
 	here := *p.l
@@ -128,8 +121,36 @@ func (p *percell[T]) resolve(point Point) (*T, Diagnostics) {
 	}
 	shown[refAttribute] = cty.StringVal(p.block.Type + "." + p.block.Labels[0])
 	any(value).(interface{ show(cty.Value) }).show(cty.ObjectVal(shown))
-	p.known[key.String()] = value
+	p.known[key] = value
 	return value, here.diags
+}
+
+// key tells cells apart by what the block names of them.
+func (p *percell[T]) key(point Point) string {
+	var b []byte
+	for _, t := range p.uses {
+		name, _ := second(t)
+		switch {
+		case t.RootName() == "axis":
+			for _, n := range point.Extra {
+				if n.Axis == name {
+					b = append(b, n.Text...)
+				}
+			}
+		case name == "model":
+			b = append(append(b, point.Model.Name...), point.Model.ID...)
+		case name == "context":
+			b = strconv.AppendInt(b, int64(point.Context.Tokens), 10)
+		case name == "cache":
+			b = append(b, point.Context.Cache...)
+		case name == "concurrency":
+			b = strconv.AppendInt(b, int64(point.Concurrency.Value), 10)
+		default:
+			b = strconv.AppendInt(b, int64(point.Repeat), 10)
+		}
+		b = append(b, 0)
+	}
+	return string(b)
 }
 
 // Resolve decides what depends on the cell: engine, tier and output may name

@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"anvilsweep/client"
@@ -192,12 +193,20 @@ func (l *load) close(lanes []*client.Lane) {
 // have ended. Requests that were never sent say why.
 func (l *load) run(admit, flight context.Context, contexts []int, firstIndex int, lanes []*client.Lane) []artifact.Result {
 	results := make([]artifact.Result, len(contexts))
-	next := make(chan int)
+	var next atomic.Int64 // the first wave is one request a lane, so that all start at once
+	next.Store(int64(len(lanes)))
 	var wg sync.WaitGroup
-	for _, lane := range lanes {
+	for first, lane := range lanes {
 		wg.Go(func() {
 			var free time.Time // when the last response ended
-			for i := range next {
+			for i := first; i < len(contexts); i = int(next.Add(1)) - 1 {
+				if admit.Err() != nil {
+					results[i] = artifact.Result{
+						Index: firstIndex + i, PlannedContextTokens: contexts[i],
+						NotSent: "not sent: " + context.Cause(admit).Error(),
+					}
+					continue
+				}
 				results[i] = l.one(flight, lane, firstIndex+i, contexts[i], &free)
 				if l.done != nil {
 					l.done(results[i].Observation == nil || results[i].Observation.Failure != nil)
@@ -205,22 +214,6 @@ func (l *load) run(admit, flight context.Context, contexts []int, firstIndex int
 			}
 		})
 	}
-	for i := range contexts {
-		select {
-		case <-admit.Done():
-		default:
-			select {
-			case next <- i:
-				continue
-			case <-admit.Done():
-			}
-		}
-		results[i] = artifact.Result{
-			Index: firstIndex + i, PlannedContextTokens: contexts[i],
-			NotSent: "not sent: " + context.Cause(admit).Error(),
-		}
-	}
-	close(next)
 	wg.Wait()
 	return results
 }
