@@ -112,6 +112,31 @@ func TestSmallestRecipe(t *testing.T) {
 	}
 }
 
+// The recipe of the language page, and what a launch command is in a cell.
+func TestTheLanguagePagesRecipe(t *testing.T) {
+	r := mustLoad(t, "testdata/valid/language.sweep.hcl")
+	nightly := r.Sweeps[1]
+	if len(nightly.Gates) != 2 || len(nightly.After) != 1 || nightly.Repeat != 3 || len(nightly.Axes) != 7 {
+		t.Errorf("%+v", nightly)
+	}
+	var p Point
+	for _, a := range nightly.Axes {
+		a.Values[len(a.Values)-1].Place(&p)
+	}
+	nightly.Axes[1].Values[0].Place(&p) // vllm
+	p.Repeat = 1
+	p, diags := p.Resolve()
+	if diags.HasErrors() {
+		t.Fatal(written(t, diags))
+	}
+	if got := strings.Join(p.Engine.Launch.Command, " "); got != "vllm serve Qwen/Qwen3-8B --max-num-seqs 256" || p.Engine.Launch.Env["HF_HUB_OFFLINE"] != "1" || p.Engine.Metrics != "/metrics" {
+		t.Errorf("%q %+v", got, p.Engine)
+	}
+	if stops := p.Concurrency.Stops; len(stops) != 2 || stops[1].Text != "result.throughput_tok_s < 1.03 * previous.throughput_tok_s" {
+		t.Errorf("%+v", stops)
+	}
+}
+
 func TestHowATierIsReached(t *testing.T) {
 	s := mustLoad(t, "testdata/valid/reach.sweep.hcl").Sweeps[0]
 	var tiers []*Tier

@@ -21,10 +21,12 @@ func advise(p recipe.Point) recipe.Diagnostics {
 		switch {
 		case err != nil:
 			return p.Output.At.Fault("No room for a prompt", capital(err.Error())+".")
-		case p.Context.Tokens > *limit:
+		case p.Context.Tokens > window:
 			return p.Context.At.Fault("Prompt above the window", fmt.Sprintf(
-				"A prompt of %d tokens does not fit model %s: its window of %d less max_tokens %d and a margin of %d leaves %d. Take the size out, or exclude it where it does not fit.",
-				p.Context.Tokens, p.Model.Name, window, p.Output.MaxTokens, prompt.Margin, *limit))
+				"A prompt of %d tokens is above the window of model %s, %d. Take the size out, or exclude it where it does not fit.", p.Context.Tokens, p.Model.Name, window))
+		case p.Context.Tokens > *limit:
+			diags = p.Context.At.Warn("Prompt cut to the window", fmt.Sprintf(
+				"context %d is cut to %d for model %s: its window of %d less max_tokens %d and a margin of %d.", p.Context.Tokens, *limit, p.Model.Name, window, p.Output.MaxTokens, prompt.Margin))
 		}
 	}
 	if most, flag := sequences(p.Engine); most > 0 && p.Concurrency.Value > most && p.Concurrency.Search == nil {

@@ -345,7 +345,8 @@ func TestAdvice(t *testing.T) {
 		says     string
 	}{
 		{"window without room", with("1000"), 1, 0, "leaves nothing for a prompt"},
-		{"a prompt above the window", with("2048"), 1, 0, "less max_tokens 64 and a margin of 1024 leaves 960"},
+		{"a prompt above the window", with("1100", "[1024, 512]", "[2048]", "max_tokens = 64", "max_tokens = 16"), 1, 0, "is above the window of model m, 1100"},
+		{"a prompt that leaves no room for the answer", with("2048"), 0, 1, "context 1024 is cut to 960 for model m"},
 		{"a prompt that just fits", with("2112"), 0, 0, ""},
 		{"a ladder above the engine's sequences", []string{`engine "b" {}`, `engine "b" { flags = { max_num_seqs = 2 } }`}, 0, 1, "runs 2 sequences at once (max_num_seqs)"},
 		{"strict words without room", []string{"words      = 8", "words      = 60"}, 0, 1, "raise max_tokens to 92"},

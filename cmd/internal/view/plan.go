@@ -138,6 +138,9 @@ func excluded(w io.Writer, s *sweep.PlannedSweep) {
 	for _, e := range s.Excluded {
 		axes := sweep.Axes(e.Point)
 		text := fmt.Sprintf("%s.%s.ctx%s.c%s.%s", axes["engine"], axes["tier"], axes["context"], axes["concurrency"], axes["output"])
+		if own := ownAxes(e.Point); own != "" {
+			text += "." + strings.ReplaceAll(own, " ", ".")
+		}
 		if _, ok := byReason[e.Reason]; !ok {
 			reasons = append(reasons, e.Reason)
 		}
