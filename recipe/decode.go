@@ -50,7 +50,7 @@ func (l *loader) attributes(what string, at hcl.Range, content *hcl.BodyContent,
 
 // evaluate is an expression's value, with its faults reported.
 func (l *loader) evaluate(expr hcl.Expression, known scope, ctx *hcl.EvalContext) (cty.Value, bool) {
-	if !l.check(expr, known) || l.names(expr, l.broken) {
+	if !l.check(expr, known) || l.names(expr, l.broken) || !l.weigh(expr, ctx) {
 		return cty.NilVal, false
 	}
 	v, diags := expr.Value(ctx)

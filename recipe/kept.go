@@ -28,7 +28,7 @@ type kept struct {
 
 // keep checks an expression's names and keeps it; nil where a name is wrong.
 func (l *loader) keep(expr hcl.Expression) *kept {
-	if !l.check(expr, l.cellScope()) {
+	if !l.check(expr, l.cellScope()) || !l.weigh(expr, l.base) {
 		return nil
 	}
 	return &kept{l: l, expr: expr}

@@ -79,6 +79,9 @@ func (w *localWalk) visit(name string) {
 	}
 	ctx := w.l.base.NewChild()
 	ctx.Variables = map[string]cty.Value{"local": cty.ObjectVal(w.values), "var": w.l.base.Variables["var"]}
+	if !w.l.weigh(attr.Expr, ctx) {
+		return
+	}
 	v, diags := attr.Expr.Value(ctx)
 	w.l.diags.add(diags)
 	if !diags.HasErrors() {

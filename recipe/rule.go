@@ -133,7 +133,7 @@ func (l *loader) rule(f *fields, block *hcl.Block, schema *hcl.BodySchema, condi
 		return Rule{}, false
 	}
 	r := Rule{Name: name, Text: l.source(attr.Expr)}
-	ok := !diags.HasErrors() && l.check(attr.Expr, l.ruleScope())
+	ok := !diags.HasErrors() && l.check(attr.Expr, l.ruleScope()) && l.weigh(attr.Expr, l.base)
 	r.when = &kept{l: l, expr: attr.Expr}
 	if where := inner.Attributes["where"]; where != nil {
 		r.where = l.keep(where.Expr)
