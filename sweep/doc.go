@@ -5,7 +5,9 @@
 // the cells of a plan one after the other: it opens the endpoint a cell needs,
 // keeps as many requests in flight as the cell's concurrency says (a closed
 // loop), and writes one artifact a cell, then the manifest. An artifact is on
-// disk, whole, before the manifest names it.
+// disk, whole, before the manifest names it. What the recipe's rules say of a
+// cell decides which are run after it (rules.go). While it measures, the client
+// is watched too (watch.go, gather.go).
 //
 // It may import recipe, client, client/prompt, client/simengine (one kind of
 // engine), sweep/artifact and sweep/metrics. It knows no flags, no terminal
