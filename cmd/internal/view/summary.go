@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,7 +28,7 @@ func SummaryJSON(w io.Writer, s *summary.Summary) error {
 // field is a figure that is not there, its note says why.
 func SummaryCSV(w io.Writer, s *summary.Summary) error {
 	out := csv.NewWriter(w)
-	header := []string{"model", "workload", "tier", "tier_from", "context_tokens", "concurrency", "runs", "attempted", "completed", "failed"}
+	header := []string{"model", "workload", "tier", "tier_from", "context_tokens", "concurrency", "runs", "attempted", "completed", "failed", "flags"}
 	for _, m := range s.Metrics {
 		header = append(header, m.Name, m.Name+"_delta_pct", m.Name+"_best", m.Name+"_note")
 	}
@@ -40,7 +41,7 @@ func SummaryCSV(w io.Writer, s *summary.Summary) error {
 				}
 				line := []string{
 					section.Model, section.Workload, section.Columns[i].Name, section.Columns[i].From, contextText(row.Context),
-					strconv.Itoa(row.Concurrency), strconv.Itoa(c.Runs), strconv.Itoa(c.Attempted), strconv.Itoa(c.Completed), strconv.Itoa(c.Failed),
+					strconv.Itoa(row.Concurrency), strconv.Itoa(c.Runs), strconv.Itoa(c.Attempted), strconv.Itoa(c.Completed), strconv.Itoa(c.Failed), flagNames(c),
 				}
 				for _, v := range c.Values {
 					line = append(line, exact(v.Value), exact(v.DeltaPct), strconv.FormatBool(v.Best), noteOf(v))
@@ -50,6 +51,17 @@ func SummaryCSV(w io.Writer, s *summary.Summary) error {
 		}
 	}
 	return out.WriteAll(lines)
+}
+
+// flagNames are a cell's flags, each once, joined by "+".
+func flagNames(c summary.Cell) string {
+	var names []string
+	for _, f := range c.Flags {
+		if !slices.Contains(names, f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	return strings.Join(names, "+")
 }
 
 func exact(v *float64) string {

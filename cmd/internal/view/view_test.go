@@ -67,7 +67,7 @@ func sample() *summary.Summary {
 			{
 				Model: "a-model-with-a-very-long-name-nvfp4-mtp-131072", Workload: "max_tokens 256",
 				Columns: []summary.Column{{Name: "rtx-pro-6000-blackwell-max-q-workstation", From: "gpu"}},
-				Rows:    []summary.Row{{Concurrency: 4, Cells: []summary.Cell{{Runs: 1, Attempted: 4, Completed: 4, Values: []summary.Value{value(9.5, false, nil), value(0, false, nil), value(1e9, false, nil)}}}}},
+				Rows:    []summary.Row{{Concurrency: 4, Cells: []summary.Cell{{Runs: 1, Attempted: 4, Completed: 4, Flags: []summary.Flag{{Cell: "a.b.c4", Name: "client_limited", Reason: "this process used 95 % of its 2 processors"}}, Values: []summary.Value{value(9.5, false, nil), value(0, false, nil), value(1e9, false, nil)}}}}},
 			},
 		},
 		Notes:   []string{"Some artifacts name no tier: their column is the gpu."},
@@ -205,10 +205,10 @@ func TestFormatsAgree(t *testing.T) {
 				record := rows[line]
 				line++
 				for i, v := range c.Values {
-					field := record[10+4*i]
+					field := record[11+4*i]
 					if v.Value == nil {
-						if field != "" || record[10+4*i+3] == "" {
-							t.Errorf("csv has %q for a figure that is not there, note %q", field, record[10+4*i+3])
+						if field != "" || record[11+4*i+3] == "" {
+							t.Errorf("csv has %q for a figure that is not there, note %q", field, record[11+4*i+3])
 						}
 						continue
 					}
