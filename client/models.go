@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 )
@@ -37,6 +38,13 @@ func (c *Client) Models(ctx context.Context) ([]ModelInfo, *Failure) {
 		return nil, c.fail(KindProtocol, "the model list is not understood: "+err.Error())
 	}
 	return models, nil
+}
+
+// Ready asks a path beside the version, such as /health; nil where it answers
+// 200.
+func (c *Client) Ready(ctx context.Context, path string) *Failure {
+	_, failure := c.call(ctx, fasthttp.MethodGet, strings.TrimSuffix(c.prefix, "/v1")+path, nil, modelsLimit, "asking whether the server is up")
+	return failure
 }
 
 // call is one plain exchange on a connection of its own; anything but status

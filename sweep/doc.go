@@ -6,7 +6,8 @@
 // keeps as many requests in flight as the cell's concurrency says (a closed
 // loop), and writes one artifact a cell, then the manifest. An artifact is on
 // disk, whole, before the manifest names it. What the recipe's rules say of a
-// cell decides which are run after it (rules.go). While it measures, the client
+// cell decides which are run after it (rules.go). An engine with a launch is
+// started and ended here (launch.go). While it measures, the client
 // is watched too (watch.go, gather.go).
 //
 // It may import recipe, client, client/prompt, client/simengine (one kind of

@@ -48,8 +48,11 @@ func embedded(p recipe.Point) bool { return p.Engine.Kind == "sim" && p.Tier.Bas
 
 // endpoints keeps the client of each address, and at most one embedded engine.
 type endpoints struct {
-	open   map[string]*endpoint
-	getenv func(string) string
+	open    map[string]*endpoint
+	getenv  func(string) string
+	logs    string                     // folder for the logs of engines that are started
+	running *process                   // the engine that the run started; nil: none
+	broken  map[string]*client.Failure // launches that failed: a crash at the start is not tried again by each cell
 }
 
 func (e *endpoints) get(c *Cell) (*endpoint, error) {
@@ -202,6 +205,64 @@ func (ep *endpoint) simulated(id string) bool {
 	return ep.engine != nil || entry != nil && entry.OwnedBy == simengine.OwnedBy
 }
 
+// launch makes sure that the engine which a cell wants started runs and is up.
+// One runs at a time: another launch ends it first. A failure is the cell's.
+func (e *endpoints) launch(ctx context.Context, ep *endpoint, p recipe.Point, say func(string, string)) *client.Failure {
+	if p.Engine.Launch == nil || embedded(p) {
+		return nil
+	}
+	key := launchKey(p)
+	if failure := e.broken[key]; failure != nil {
+		return failure
+	}
+	if pr := e.running; pr != nil && pr.key == key && !pr.over() {
+		return nil
+	}
+	e.stopRunning()
+	if failure := ep.client.Ready(ctx, p.Engine.Ready.Path); failure == nil {
+		return &client.Failure{Kind: client.KindDial, Message: fmt.Sprintf("engine %s is to be started, and something answers at %s already; stop it, or take launch out", p.Engine.Name, ep.baseURL)}
+	}
+	say("starting engine "+p.Engine.Name, strings.Join(p.Engine.Launch.Command, " "))
+	pr, err := startProcess(p, e.logs)
+	if err == nil {
+		e.running = pr
+		err = pr.wait(ctx, ep.client, p)
+	}
+	if err == nil {
+		ep.forget()
+		return nil
+	}
+	e.stopRunning()
+	if ctx.Err() != nil {
+		return &client.Failure{Kind: client.KindCancelled, Message: "stopped while engine " + p.Engine.Name + " was starting"}
+	}
+	if e.broken == nil {
+		e.broken = map[string]*client.Failure{}
+	}
+	e.broken[key] = &client.Failure{Kind: client.KindDial, Message: err.Error()}
+	return e.broken[key]
+}
+
+// crashed says how the engine that the run started has ended, if it has.
+func (e *endpoints) crashed() error {
+	if pr := e.running; pr != nil && pr.over() {
+		return pr.crashed("it ended while a cell was measured")
+	}
+	return nil
+}
+
+func (e *endpoints) stopRunning() {
+	if e.running != nil {
+		e.running.stop()
+		e.running = nil
+	}
+}
+
+// forget drops what is known of a server that is another one now.
+func (ep *endpoint) forget() {
+	ep.models, ep.noModels, ep.probed, ep.down, ep.sizes = nil, nil, false, nil, nil
+}
+
 func (ep *endpoint) close() error {
 	if ep.engine != nil {
 		return ep.engine.Close()
@@ -227,5 +288,6 @@ func (e *endpoints) close() error {
 		errs = append(errs, ep.close())
 	}
 	e.open = nil
+	e.stopRunning()
 	return errors.Join(errs...)
 }

@@ -115,16 +115,8 @@ func (s *PlannedSweep) check() error {
 	if len(s.Cells) == 0 {
 		return fmt.Errorf("sweep %q has no cells: every point is excluded", s.Name)
 	}
-	clamped := map[string]bool{}
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		if e := c.Point.Engine; e.Launch != nil {
-			note := fmt.Sprintf("engine %s declares how it is launched; launching is not done yet, so it must be up already", e.Name)
-			if !clamped[note] {
-				clamped[note] = true
-				s.Notes = append(s.Notes, note)
-			}
-		}
 		if err := checkProfile(c.Point); err != nil {
 			return fmt.Errorf("sweep %q, tier %q: %w", s.Name, c.Point.Tier.Name, err)
 		}

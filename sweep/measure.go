@@ -44,10 +44,13 @@ type load struct {
 }
 
 // measure warms the endpoint up, then runs the cell's requests.
-func (r *Runner) measure(admit, flight context.Context, ep *endpoint, c *Cell, t *trace) measured {
+func (r *Runner) measure(admit, flight context.Context, ep *endpoint, launched *client.Failure, c *Cell, t *trace) measured {
 	m := measured{window: c.declaredWindow(), gather: newGather(t)}
 	asked := ep.probed
-	down := ep.probe(flight)
+	down := launched
+	if down == nil {
+		down = ep.probe(flight)
+	}
 	if !asked && ep.noModels != nil {
 		r.Log.Warn("the server does not list its models; prompts are cut to no window but the recipe's", "base_url", ep.baseURL, "reason", ep.noModels.Error())
 	}

@@ -135,7 +135,7 @@ func (r *Runner) Open() (err error) {
 // used or written.
 func (r *Runner) Run(admit, flight context.Context) (report Report, err error) {
 	report.Cells, report.States = r.Plan.Cells(), map[artifact.State]int{}
-	open := &endpoints{open: map[string]*endpoint{}, getenv: r.Getenv}
+	open := &endpoints{open: map[string]*endpoint{}, getenv: r.Getenv, logs: filepath.Join(r.Dir, "logs")}
 	defer func() { err = errors.Join(err, open.close(), r.store.Close()) }()
 
 	number := 0
@@ -230,7 +230,8 @@ func (r *Runner) cell(admit, flight context.Context, open *endpoints, s *course,
 		}
 	}
 	run := c.salted(time.Now())
-	measured := r.measure(admit, flight, ep, run, t)
+	launched := open.launch(admit, ep, c.Point, func(what, command string) { r.Log.Info(what, "command", command) })
+	measured := r.measure(admit, flight, ep, launched, run, t)
 	if t != nil {
 		if err := t.keep(); err != nil {
 			return CellEnd{}, fmt.Errorf("raw trace: %w", err)
@@ -246,6 +247,9 @@ func (r *Runner) cell(admit, flight context.Context, open *endpoints, s *course,
 	}
 	end := CellEnd{Path: rel, Artifact: built}
 	end.State, end.Reason = outcome(built, measured)
+	if err := open.crashed(); err != nil && end.State != artifact.StateDone {
+		end.Reason += "; " + err.Error()
+	}
 	if err := r.store.Record(c, end.State, end.Reason, rel, data); err != nil {
 		return CellEnd{}, err
 	}

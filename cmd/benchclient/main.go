@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command benchclient measures the client itself. It starts a server of known
 // timing in a process of its own, drives it with the client in another, does the
 // same with a bare reader, and prints what the client adds to what it measures.
