@@ -97,9 +97,9 @@ type Budget struct {
 
 // What becomes of a sweep when a cell fails.
 const (
-	OnFailureContinue = "continue" // the next cell is run
-	OnFailureLadder   = "ladder"   // the rungs above it are not
-	OnFailureStop     = "stop"     // the rest of the sweep is not
+	OnFailureContinue = "continue"    // the next cell is run
+	OnFailureLadder   = "stop_ladder" // the rungs above it are not
+	OnFailureStop     = "stop_sweep"  // the rest of the sweep is not
 )
 
 var (

@@ -246,9 +246,9 @@ func TestRulesDecideWhatIsRun(t *testing.T) {
 
 func TestWhatAFailureStops(t *testing.T) {
 	for policy, want := range map[string]string{
-		"continue": "map[1:degraded 2:done 4:done]",
-		"ladder":   "map[1:degraded 2:not_run 4:not_run]",
-		"stop":     "map[1:degraded 2:not_run 4:not_run]",
+		"continue":    "map[1:degraded 2:done 4:done]",
+		"stop_ladder": "map[1:degraded 2:not_run 4:not_run]",
+		"stop_sweep":  "map[1:degraded 2:not_run 4:not_run]",
 	} {
 		e := sim(t, "instant", func(n int, _ string) string {
 			if n == 2 {
@@ -293,5 +293,26 @@ func TestGates(t *testing.T) {
 	}
 	if _, err := ReadBaseline([]string{t.TempDir()}); err == nil {
 		t.Error("a baseline of nothing")
+	}
+}
+
+func TestWhichCellsAreTriedAgain(t *testing.T) {
+	for policy, want := range map[Retry]string{RetryFailed: "map[1:done 3:done]", RetryInterrupted: "map[1:degraded 3:done]", RetryNone: "map[1:degraded 3:done]"} {
+		sick := true
+		e := sim(t, "instant", func(n int, _ string) string {
+			if sick && n == 2 {
+				return "status:500"
+			}
+			return ""
+		})
+		dir := t.TempDir()
+		run(t, runner(t, dir, atAddress(e.BaseURL(), "")))
+		sick = false
+		again := runner(t, dir, atAddress(e.BaseURL(), ""))
+		again.Retry = policy
+		report := run(t, again)
+		if got, _ := states(t, dir); fmt.Sprint(got) != want || (policy == RetryFailed) != report.OK() {
+			t.Errorf("%s: %v, %+v", policy, got, report)
+		}
 	}
 }

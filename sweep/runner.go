@@ -25,8 +25,31 @@ type Runner struct {
 	Observer Observer // may be nil
 	Trace    bool     // keep raw arrivals beside each artifact
 	Baseline Baseline // what gates compare with; may be nil
+	Retry    Retry    // which cells of an earlier run are run again; RetryFailed when not said
 
 	store *Store
+}
+
+// Retry says which cells that an earlier run attempted are run again. Those it
+// did not come to are always run.
+type Retry string
+
+// Retry policies.
+const (
+	RetryFailed      Retry = "failed"      // all that are not done
+	RetryInterrupted Retry = "interrupted" // only those that were stopped
+	RetryNone        Retry = "none"
+)
+
+// again reports whether a cell in that state is run again.
+func (r Retry) again(state artifact.State) bool {
+	switch state {
+	case artifact.StateFailed, artifact.StateDegraded:
+		return r == RetryFailed || r == ""
+	case artifact.StateInterrupted:
+		return r != RetryNone
+	}
+	return true
 }
 
 // Observer is told what a run does, for progress. Calls come from several
@@ -202,6 +225,12 @@ func (r *Runner) cell(admit, flight context.Context, open *endpoints, s *course,
 				return end, err
 			}
 		}
+		r.tell(func(o Observer) { o.CellEnded(c, end) })
+		return end, nil
+	}
+	if was := r.store.cell(c); len(was.Artifacts) > 0 && !r.Retry.again(was.State) {
+		s.bad = true
+		end := CellEnd{State: was.State, Reason: was.Reason, Kept: true, Path: was.Artifacts[len(was.Artifacts)-1].Path}
 		r.tell(func(o Observer) { o.CellEnded(c, end) })
 		return end, nil
 	}

@@ -57,7 +57,7 @@ sweep "scout" {
   context     = "2k"
   concurrency = min(32, var.top)
   output      = output.exact64
-  on_failure  = "stop"
+  on_failure  = "stop_sweep"
   axis "max_num_seqs" { values = [32, 64, 128, 256] }
 }
 

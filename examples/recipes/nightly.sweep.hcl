@@ -45,7 +45,7 @@ sweep "nightly" {
   concurrency = concurrency.ladder
   output      = output.exact64
   repeat      = 3
-  on_failure  = "ladder"
+  on_failure  = "stop_ladder"
 
   budget {
     minutes = 90

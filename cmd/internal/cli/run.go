@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +21,7 @@ func newRun(env Env) *cobra.Command {
 	var grace time.Duration
 	var trace bool
 	var baseline []string
+	var retry string
 	cmd := &cobra.Command{
 		Use:   "run FILE|DIR... --out DIR",
 		Short: "Run a recipe's cells and write their artifacts",
@@ -26,8 +29,8 @@ func newRun(env Env) *cobra.Command {
 and the sweep manifest into the output folder; then print the summary.
 
 A folder that already holds results of the recipe is continued: cells that are
-done and whole are kept, the others are run again into new files. Nothing is
-overwritten.
+done and whole are kept, the others are run again into new files, as --retry
+says. Nothing is overwritten.
 
 Ctrl-C once: no new request is sent, those in flight may finish within the
 grace period, everything is written. Twice: requests in flight are cancelled,
@@ -43,16 +46,20 @@ line, the recipe or the folder is wrong and nothing was sent; 3 a gate said no;
 			if out == "" {
 				return usage(errors.New("run needs --out DIR, the folder for the results"))
 			}
+			if policies := []string{"failed", "interrupted", "none"}; !slices.Contains(policies, retry) {
+				return usage(fmt.Errorf("--retry %q is none of %s", retry, strings.Join(policies, ", ")))
+			}
 			plan, err := flags.plan(env, args)
 			if err != nil {
 				return err
 			}
-			return run(env, plan, &sweep.Runner{Plan: plan, Dir: out, Trace: trace}, grace, baseline)
+			return run(env, plan, &sweep.Runner{Plan: plan, Dir: out, Trace: trace, Retry: sweep.Retry(retry)}, grace, baseline)
 		},
 	}
 	flags.add(cmd)
 	cmd.Flags().StringVarP(&out, "out", "o", "", "results `folder`; made if it is not there")
 	cmd.Flags().StringArrayVar(&baseline, "baseline", nil, "results `folder` of an earlier run, which gates compare with; may be given again")
+	cmd.Flags().StringVar(&retry, "retry", "failed", "which cells of an earlier run are run again: all that `failed`, only those interrupted, or none")
 	cmd.Flags().BoolVar(&trace, "trace", false, "keep the arrival of every chunk in a compressed file beside each artifact")
 	cmd.Flags().DurationVar(&grace, "grace", 30*time.Second, "after Ctrl-C, how `long` requests in flight may take to finish")
 	return cmd

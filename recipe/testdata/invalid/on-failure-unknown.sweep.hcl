@@ -6,7 +6,7 @@ sweep "s" {
   context     = 1024
   concurrency = 1
   output      = { max_tokens = 64 }
-  on_failure = "stpo" # ERROR: Did you mean "stop"?
+  on_failure = "stop_sweeps" # ERROR: Did you mean "stop_sweep"?
 }
 engine "vllm" {}
 tier "t" {
