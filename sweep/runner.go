@@ -161,6 +161,9 @@ func (r *Runner) Run(admit, flight context.Context) (report Report, err error) {
 	open := &endpoints{open: map[string]*endpoint{}, getenv: r.Getenv, logs: filepath.Join(r.Dir, "logs")}
 	defer func() { err = errors.Join(err, open.close(), r.store.Close()) }()
 
+	if err := r.store.journal.add(Event{Event: EventRunStarted, Reason: fmt.Sprintf("%d cells", report.Cells)}); err != nil {
+		return report, err
+	}
 	number := 0
 	bad := map[string]bool{} // sweeps in which a cell did not go well
 	for i := range r.Plan.Sweeps {
@@ -174,6 +177,9 @@ func (r *Runner) Run(admit, flight context.Context) (report Report, err error) {
 			run := func(c *Cell) (CellEnd, error) {
 				number++
 				end, err := r.cell(admit, flight, open, s, l, c, number)
+				if err == nil {
+					err = r.store.journal.add(ended(c, end))
+				}
 				if err != nil {
 					return end, fmt.Errorf("cell %s: %w", c.ID, err)
 				}
@@ -190,7 +196,23 @@ func (r *Runner) Run(admit, flight context.Context) (report Report, err error) {
 		bad[s.sweep.Name] = s.bad
 		report.Gates = append(report.Gates, s.gates...)
 	}
-	return report, r.store.save()
+	ended := Event{Event: EventRunEnded, Reason: fmt.Sprintf("%d of %d cells done", report.States[artifact.StateDone], report.Cells)}
+	if admit.Err() != nil {
+		ended.Reason += ", " + context.Cause(admit).Error()
+	}
+	return report, errors.Join(r.store.save(), r.store.journal.add(ended))
+}
+
+// ended is the journal's word of a cell.
+func ended(c *Cell, end CellEnd) Event {
+	e := Event{Event: EventCellEnded, Sweep: c.Sweep, Cell: c.ID, State: end.State, Reason: end.Reason, Path: end.Path}
+	switch {
+	case end.Kept:
+		e.Event = EventCellKept
+	case end.Path == "":
+		e.Event = EventCellNotRun
+	}
+	return e
 }
 
 // climb runs a ladder's cells, from the lowest or as its search decides.
@@ -246,6 +268,9 @@ func (r *Runner) cell(admit, flight context.Context, open *endpoints, s *course,
 		}
 		return end, nil
 	}
+	if err := r.store.journal.add(Event{Event: EventCellStarted, Sweep: c.Sweep, Cell: c.ID}); err != nil {
+		return CellEnd{}, err
+	}
 	r.tell(func(o Observer) { o.CellStarted(c, number, r.Plan.Cells()) })
 	ep, err := open.get(c)
 	if err != nil {
@@ -259,7 +284,14 @@ func (r *Runner) cell(admit, flight context.Context, open *endpoints, s *course,
 		}
 	}
 	run := c.salted(time.Now())
-	launched := open.launch(admit, ep, c.Point, func(what, command string) { r.Log.Info(what, "command", command) })
+	var noted error
+	launched := open.launch(admit, ep, c.Point, func(what, command string) {
+		r.Log.Info(what, "command", command)
+		noted = r.store.journal.add(Event{Event: EventEngineStarts, Cell: c.ID, Reason: command})
+	})
+	if noted != nil {
+		return CellEnd{}, noted
+	}
 	measured := r.measure(admit, flight, ep, launched, run, t)
 	if t != nil {
 		if err := t.keep(); err != nil {
@@ -278,6 +310,9 @@ func (r *Runner) cell(admit, flight context.Context, open *endpoints, s *course,
 	end.State, end.Reason = outcome(built, measured)
 	if err := open.crashed(); err != nil && end.State != artifact.StateDone {
 		end.Reason += "; " + err.Error()
+		if err := r.store.journal.add(Event{Event: EventEngineCrashed, Cell: c.ID, Reason: err.Error()}); err != nil {
+			return CellEnd{}, err
+		}
 	}
 	if err := r.store.Record(c, end.State, end.Reason, rel, data); err != nil {
 		return CellEnd{}, err

@@ -19,7 +19,8 @@ import (
 )
 
 // Store is a results folder: artifacts under cells/, copies of the recipe's
-// sources under recipe/, and the manifest that lists every cell.
+// sources under recipe/, the manifest that lists every cell, and the journal of
+// what happened.
 //
 // What an earlier run left is never overwritten: a cell that is run again gets
 // a new file, and cells that the recipe no longer has stay listed as stale.
@@ -28,6 +29,7 @@ type Store struct {
 	manifest artifact.Manifest
 	at       map[string]int // sweep/digest -> index in manifest.Cells
 	names    map[string]bool
+	journal  *journal
 	unlock   func() error
 }
 
@@ -52,9 +54,12 @@ func OpenStore(dir string, plan *Plan, version string) (*Store, error) {
 	if s.unlock, err = lockFolder(filepath.Join(dir, lockName)); err != nil {
 		return nil, err
 	}
+	if s.journal, err = openJournal(dir); err != nil {
+		return nil, errors.Join(err, s.unlock())
+	}
 	s.merge(earlier, plan, version)
 	if err := errors.Join(s.sweepUp(), s.adopt(), s.copySources(plan.Recipe), s.save()); err != nil {
-		return nil, errors.Join(err, s.unlock())
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -64,7 +69,7 @@ func OpenStore(dir string, plan *Plan, version string) (*Store, error) {
 const lockName = ".lock"
 
 // Close lets the next run in.
-func (s *Store) Close() error { return s.unlock() }
+func (s *Store) Close() error { return errors.Join(s.journal.close(), s.unlock()) }
 
 // sweepUp removes the temporary files of a run that was killed: nothing names
 // them, and no other run is in the folder.
