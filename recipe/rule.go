@@ -27,6 +27,28 @@ type Rule struct {
 	when  *kept
 }
 
+// Figure is a metric that a rule names, "result.ttft_p95_ms".
+type Figure struct {
+	Name  string
+	Value *float64
+}
+
+// Figures are what the rule names of results, each once, in the order in which
+// it names them.
+func (r *Rule) Figures(results Results) []Figure {
+	var out []Figure
+	of := map[string]map[string]*float64{"result": results.Result, "previous": results.Previous, "baseline": results.Baseline}
+	for _, t := range r.when.expr.Variables() {
+		values, known := of[t.RootName()]
+		metric, ok := second(t)
+		name := t.RootName() + "." + metric
+		if known && ok && !slices.ContainsFunc(out, func(f Figure) bool { return f.Name == name }) {
+			out = append(out, Figure{name, values[metric]})
+		}
+	}
+	return out
+}
+
 // Verdict is what a rule says.
 type Verdict int
 

@@ -15,6 +15,7 @@ import (
 type GateResult struct {
 	Sweep, Cell, Gate, Text string
 	Verdict                 recipe.Verdict
+	Figures                 []recipe.Figure
 }
 
 // halt is why cells are not run; the zero value is no reason. A rule that
@@ -127,7 +128,7 @@ func (s *course) learn(l *ladder, c *Cell, end CellEnd, baseline map[string]*flo
 		}
 		verdict, more := gate.Decide(c.Point, results)
 		diags = diags.Append(more)
-		s.gates = append(s.gates, GateResult{Sweep: c.Sweep, Cell: c.ID, Gate: gate.Name, Text: gate.Text, Verdict: verdict})
+		s.gates = append(s.gates, GateResult{Sweep: c.Sweep, Cell: c.ID, Gate: gate.Name, Text: gate.Text, Verdict: verdict, Figures: gate.Figures(results)})
 	}
 	l.previous = results.Result
 	return diags
@@ -213,6 +214,44 @@ func ReadBaseline(paths []string) (Baseline, error) {
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("no complete artifact of a sweep in %s", strings.Join(paths, ", "))
+	}
+	return out, nil
+}
+
+// HoldGates holds the last artifact of each of the plan's cells in a folder
+// against the recipe's gates.
+func HoldGates(plan *Plan, dir string, baseline Baseline) ([]GateResult, error) {
+	docs, err := artifact.Collect([]string{dir})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(docs, func(a, b *artifact.Document) int { return a.Started.Compare(b.Started) })
+	last := map[string]*artifact.Document{}
+	for _, d := range docs {
+		if d.Sweep != nil {
+			last[d.Sweep.CellDigest] = d
+		}
+	}
+	if len(last) == 0 {
+		return nil, fmt.Errorf("%s holds no artifact of a sweep", dir)
+	}
+	var out []GateResult
+	for i := range plan.Sweeps {
+		s := &course{sweep: &plan.Sweeps[i]}
+		for _, l := range ladders(s.sweep.Cells) {
+			for _, c := range l.cells {
+				d := last[c.Digest]
+				if d == nil {
+					continue
+				}
+				end := CellEnd{State: artifact.StateDone, Document: d}
+				if diags := s.learn(l, c, end, baseline[c.Digest]); diags.HasErrors() {
+					first := diags.List()[0]
+					return nil, fmt.Errorf("%s line %d: %s: %s", first.File, first.Line, first.Summary, first.Detail)
+				}
+			}
+		}
+		out = append(out, s.gates...)
 	}
 	return out, nil
 }
