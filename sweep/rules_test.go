@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"anvilsweep/recipe"
@@ -298,16 +299,16 @@ func TestGates(t *testing.T) {
 
 func TestWhichCellsAreTriedAgain(t *testing.T) {
 	for policy, want := range map[Retry]string{RetryFailed: "map[1:done 3:done]", RetryInterrupted: "map[1:degraded 3:done]", RetryNone: "map[1:degraded 3:done]"} {
-		sick := true
+		var well atomic.Bool
 		e := sim(t, "instant", func(n int, _ string) string {
-			if sick && n == 2 {
+			if !well.Load() && n == 2 {
 				return "status:500"
 			}
 			return ""
 		})
 		dir := t.TempDir()
 		run(t, runner(t, dir, atAddress(e.BaseURL(), "")))
-		sick = false
+		well.Store(true)
 		again := runner(t, dir, atAddress(e.BaseURL(), ""))
 		again.Retry = policy
 		report := run(t, again)
