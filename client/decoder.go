@@ -19,6 +19,8 @@ import (
 type decoder struct {
 	jx    *jx.Decoder
 	chunk chunk
+	one   choice // being read
+	other []byte // its reasoning_content
 	like  template
 }
 
@@ -102,34 +104,29 @@ func (d *decoder) usual(data []byte) bool {
 		return false
 	}
 	d.jx.ResetBytes(data)
+	return d.jx.Next() == jx.Object && d.object((*decoder).top) && d.jx.Skip() == io.EOF
+}
+
+// object reads an object field by field, and null as one without fields. The
+// key is valid until the field's value is read. false gives up.
+func (d *decoder) object(field func(*decoder, []byte) bool) bool {
+	if d.jx.Next() == jx.Null {
+		return d.jx.Null() == nil
+	}
 	fields, err := d.jx.ObjIter()
 	if err != nil {
 		return false
 	}
 	for fields.Next() {
-		ok := false
-		switch string(fields.Key()) {
-		case "choices":
-			ok = d.choices()
-		case "usage":
-			ok = d.usage()
-		case "error":
-			ok = d.jx.Null() == nil
-		case "object":
-			text, fine := d.text()
-			ok = fine && string(text) != "error"
-		default:
-			ok = d.jx.Skip() == nil
-		}
-		if !ok {
+		if !field(d, fields.Key()) {
 			return false
 		}
 	}
-	return fields.Err() == nil && d.jx.Skip() == io.EOF
+	return fields.Err() == nil
 }
 
-func (d *decoder) choices() bool {
-	d.chunk.choices = d.chunk.choices[:0]
+// array reads an array element by element, and null as an empty one.
+func (d *decoder) array(element func(*decoder) bool) bool {
 	if d.jx.Next() == jx.Null {
 		return d.jx.Null() == nil
 	}
@@ -138,70 +135,101 @@ func (d *decoder) choices() bool {
 		return false
 	}
 	for list.Next() {
-		if !d.choice() {
+		if !element(d) {
 			return false
 		}
 	}
 	return list.Err() == nil
 }
 
-func (d *decoder) choice() bool {
-	var one choice
-	fields, err := d.jx.ObjIter()
-	if err != nil {
-		return false
+func (d *decoder) skip() bool { return d.jx.Skip() == nil }
+
+func (d *decoder) top(key []byte) bool {
+	switch string(key) {
+	case "choices":
+		d.chunk.choices = d.chunk.choices[:0]
+		return d.array((*decoder).choice)
+	case "usage":
+		d.chunk.usage = usage{}
+		return d.object((*decoder).usageField)
+	case "error":
+		return d.jx.Null() == nil
+	case "object":
+		text, ok := d.text()
+		return ok && string(text) != "error"
 	}
-	for fields.Next() {
-		ok := false
-		switch string(fields.Key()) {
-		case "delta":
-			ok = d.delta(&one)
-		case "finish_reason":
-			one.finish, ok = d.text()
-		default:
-			ok = d.jx.Skip() == nil
-		}
-		if !ok {
-			return false
-		}
-	}
-	d.chunk.choices = append(d.chunk.choices, one)
-	return fields.Err() == nil
+	return d.skip()
 }
 
-func (d *decoder) delta(one *choice) bool {
-	one.content, one.reasoning, one.tools = nil, nil, false
-	if d.jx.Next() == jx.Null {
-		return d.jx.Null() == nil
-	}
-	fields, err := d.jx.ObjIter()
-	if err != nil {
-		return false
-	}
-	var reasoning, other []byte
-	for fields.Next() {
-		ok := false
-		switch string(fields.Key()) {
-		case "content":
-			one.content, ok = d.text()
-		case "reasoning":
-			reasoning, ok = d.text()
-		case "reasoning_content":
-			other, ok = d.text()
-		case "tool_calls":
-			one.tools, ok = d.tools()
-		default:
-			ok = d.jx.Skip() == nil
+func (d *decoder) choice() bool {
+	d.one = choice{}
+	ok := d.jx.Next() == jx.Object && d.object((*decoder).choiceField)
+	d.chunk.choices = append(d.chunk.choices, d.one)
+	return ok
+}
+
+func (d *decoder) choiceField(key []byte) (ok bool) {
+	switch string(key) {
+	case "delta":
+		d.one.content, d.one.reasoning, d.one.tools, d.other = nil, nil, false, nil
+		ok = d.object((*decoder).deltaField)
+		if len(d.one.reasoning) == 0 {
+			d.one.reasoning = d.other
 		}
-		if !ok {
-			return false
-		}
+		return ok
+	case "finish_reason":
+		d.one.finish, ok = d.text()
+		return ok
 	}
-	one.reasoning = reasoning
-	if len(reasoning) == 0 {
-		one.reasoning = other
+	return d.skip()
+}
+
+func (d *decoder) deltaField(key []byte) (ok bool) {
+	switch string(key) {
+	case "content":
+		d.one.content, ok = d.text()
+	case "reasoning":
+		d.one.reasoning, ok = d.text()
+	case "reasoning_content":
+		d.other, ok = d.text()
+	case "tool_calls":
+		d.one.tools = false
+		ok = d.array((*decoder).tool)
+	default:
+		ok = d.skip()
 	}
-	return fields.Err() == nil
+	return ok
+}
+
+func (d *decoder) tool() bool {
+	d.one.tools = true
+	return d.skip()
+}
+
+func (d *decoder) usageField(key []byte) (ok bool) {
+	u := &d.chunk.usage
+	switch string(key) {
+	case "prompt_tokens":
+		u.prompt, ok = d.count()
+	case "completion_tokens":
+		u.completion, ok = d.count()
+	case "total_tokens":
+		u.total, ok = d.count()
+	case "prompt_tokens_details":
+		u.cached = count{}
+		ok = d.object((*decoder).detailField)
+	default:
+		ok = d.skip()
+	}
+	return ok
+}
+
+func (d *decoder) detailField(key []byte) (ok bool) {
+	if string(key) != "cached_tokens" {
+		return d.skip()
+	}
+	d.chunk.usage.cached, ok = d.count()
+	return ok
 }
 
 // text is a string; null is none.
@@ -211,76 +239,6 @@ func (d *decoder) text() ([]byte, bool) {
 	}
 	text, err := d.jx.StrBytes()
 	return text, err == nil
-}
-
-// tools reports whether an array, or null, has anything in it.
-func (d *decoder) tools() (some, ok bool) {
-	if d.jx.Next() == jx.Null {
-		return false, d.jx.Null() == nil
-	}
-	list, err := d.jx.ArrIter()
-	if err != nil {
-		return false, false
-	}
-	for list.Next() {
-		some = true
-		if d.jx.Skip() != nil {
-			return false, false
-		}
-	}
-	return some, list.Err() == nil
-}
-
-func (d *decoder) usage() bool {
-	d.chunk.usage = usage{}
-	if d.jx.Next() == jx.Null {
-		return d.jx.Null() == nil
-	}
-	fields, err := d.jx.ObjIter()
-	if err != nil {
-		return false
-	}
-	u := &d.chunk.usage
-	for fields.Next() {
-		ok := false
-		switch string(fields.Key()) {
-		case "prompt_tokens":
-			u.prompt, ok = d.count()
-		case "completion_tokens":
-			u.completion, ok = d.count()
-		case "total_tokens":
-			u.total, ok = d.count()
-		case "prompt_tokens_details":
-			u.cached, ok = d.cached()
-		default:
-			ok = d.jx.Skip() == nil
-		}
-		if !ok {
-			return false
-		}
-	}
-	return fields.Err() == nil
-}
-
-func (d *decoder) cached() (n count, ok bool) {
-	if d.jx.Next() == jx.Null {
-		return count{}, d.jx.Null() == nil
-	}
-	fields, err := d.jx.ObjIter()
-	if err != nil {
-		return count{}, false
-	}
-	for fields.Next() {
-		if string(fields.Key()) == "cached_tokens" {
-			n, ok = d.count()
-		} else {
-			ok = d.jx.Skip() == nil
-		}
-		if !ok {
-			return count{}, false
-		}
-	}
-	return n, fields.Err() == nil
 }
 
 // count is a plain whole number, or null.
