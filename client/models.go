@@ -43,8 +43,17 @@ func (c *Client) Models(ctx context.Context) ([]ModelInfo, *Failure) {
 // Ready asks a path beside the version, such as /health; nil where it answers
 // 200.
 func (c *Client) Ready(ctx context.Context, path string) *Failure {
-	_, failure := c.call(ctx, fasthttp.MethodGet, strings.TrimSuffix(c.prefix, "/v1")+path, nil, modelsLimit, "asking whether the server is up")
+	_, failure := c.Get(ctx, path, "asking whether the server is up")
 	return failure
+}
+
+// pageLimit bounds what Get reads; a metrics page of a busy server has some
+// hundred KB.
+const pageLimit = 16 << 20 // bytes
+
+// Get asks a path beside the version, such as /version or /metrics.
+func (c *Client) Get(ctx context.Context, path, doing string) ([]byte, *Failure) {
+	return c.call(ctx, fasthttp.MethodGet, strings.TrimSuffix(c.prefix, "/v1")+path, nil, pageLimit, doing)
 }
 
 // call is one plain exchange on a connection of its own; anything but status

@@ -93,4 +93,5 @@ const (
 	KindConnStale        Kind = "conn_stale"           // a kept-alive connection died as the request was written
 	KindCancelled        Kind = "cancelled"            // we stopped it
 	KindNoOutput         Kind = "no_output"            // a whole stream without visible content
+	KindIdentity         Kind = "identity"             // the server is not the one that was to be measured
 )

@@ -9,7 +9,8 @@ import (
 
 var concurrencySchema = schemaOf("ladder requests warmup",
 	hcl.BlockHeaderSchema{Type: "stop", LabelNames: []string{"name"}},
-	hcl.BlockHeaderSchema{Type: "search"})
+	hcl.BlockHeaderSchema{Type: "search"},
+	hcl.BlockHeaderSchema{Type: "arrivals", LabelNames: []string{"shape"}})
 
 // Bounds of the artifact format.
 const (
@@ -41,6 +42,10 @@ func (l *loader) concurrency(block *hcl.Block) (*[]*Rung, map[string]cty.Value) 
 	if search != nil {
 		exprs = append(exprs, search.when)
 	}
+	arrivals := l.arrivals(f, content)
+	if arrivals != nil {
+		exprs = append(exprs, arrivals.kepts()...)
+	}
 	if search != nil && len(stops) > 0 {
 		f.fail(f.at, "Stop and search", "A ladder has stop rules or a search: a search decides itself which rungs are run.")
 	}
@@ -48,7 +53,7 @@ func (l *loader) concurrency(block *hcl.Block) (*[]*Rung, map[string]cty.Value) 
 	if ok {
 		for _, v := range f.elements("ladder", ladder) {
 			if n, ok := f.concurrencyValue("ladder", v); ok {
-				out = append(out, &Rung{At: placeOf(block.DefRange), Name: block.Labels[0], Value: n, Warmup: warmup, Stops: stops, Search: search, requests: requests, requestsText: text, exprs: exprs})
+				out = append(out, &Rung{At: placeOf(block.DefRange), Name: block.Labels[0], Value: n, Warmup: warmup, Stops: stops, Search: search, requests: requests, requestsText: text, arrivals: arrivals, exprs: exprs})
 			}
 		}
 	}

@@ -113,6 +113,19 @@ func (f *fields) text(name string) string {
 	return v.AsString()
 }
 
+// textOf is a value as people write it: a block by its name, a number by its
+// digits.
+func textOf(v cty.Value) string {
+	if _, label, ok := reference(v); ok {
+		return label
+	}
+	text, err := convert.Convert(v, cty.String)
+	if err != nil || text.IsNull() {
+		return ""
+	}
+	return text.AsString()
+}
+
 // oneOf is a text from a list; the first is the default.
 func (f *fields) oneOf(name string, allowed ...string) string {
 	v, at, ok := f.as(name, cty.String)

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -15,12 +16,12 @@ import (
 var Kinds = []string{"llamacpp", "ollama", "openai", "sglang", "sim", "trtllm", "vllm"}
 
 var (
-	engineSchema = schemaOf("kind version image flags labels "+endpointAttributes,
+	engineSchema = schemaOf("kind version image flags labels identity "+endpointAttributes,
 		hcl.BlockHeaderSchema{Type: "tls"},
 		hcl.BlockHeaderSchema{Type: "launch"}, hcl.BlockHeaderSchema{Type: "ready"}, hcl.BlockHeaderSchema{Type: "metrics"})
-	launchSchema  = schemaOf("command env dir")
+	launchSchema  = schemaOf("command env dir restarts")
 	readySchema   = schemaOf("path timeout")
-	metricsSchema = schemaOf("path")
+	metricsSchema = schemaOf("path interval names also")
 )
 
 func (l *loader) engine(block *hcl.Block) (*Engine, map[string]cty.Value) {
@@ -33,7 +34,7 @@ func (l *loader) engine(block *hcl.Block) (*Engine, map[string]cty.Value) {
 	e := &Engine{
 		At:   placeOf(block.DefRange),
 		Name: name, Kind: kind, Version: f.text("version"), Image: f.text("image"), Flags: f.object("flags"), Labels: f.texts("labels"),
-		Own: l.endpoint(f, content),
+		Identity: f.oneOf("identity", IdentityDemand, IdentityRecord), Own: l.endpoint(f, content),
 	}
 	l.serving(f, content, e)
 	if f.bad {
@@ -75,19 +76,57 @@ func (l *loader) serving(f *fields, content *hcl.BodyContent, e *Engine) {
 		inner, _ := l.body(block, l.plainScope(), l.base, schema)
 		switch block.Type {
 		case "launch":
-			e.Launch = &Launch{Command: inner.command(), Env: inner.texts("env"), Dir: inner.text("dir")}
+			e.Launch = &Launch{Command: inner.command(), Env: inner.texts("env"), Dir: inner.text("dir"), Restarts: inner.whole("restarts", 0, 1000, defaultRestarts)}
 		case "ready":
 			if path := inner.path(); path != "" {
 				e.Ready.Path = path
 			}
 			e.Ready.Timeout = inner.duration("timeout", e.Ready.Timeout)
 		case "metrics":
-			if e.Metrics = inner.path(); e.Metrics == "" {
-				e.Metrics = "/metrics"
-			}
+			e.Metrics = inner.metrics()
 		}
 		f.bad = f.bad || inner.bad
 	}
+}
+
+// defaultRestarts is how often an engine that crashes is started again.
+const defaultRestarts = 3
+
+// PageFigures are what is taken from a metrics page, whatever the engine calls
+// it.
+var PageFigures = []string{"kv_cache_use", "preemptions", "prefix_cache_hits", "prefix_cache_queries", "running", "waiting"}
+
+func (f *fields) metrics() *Metrics {
+	m := &Metrics{Path: cmp.Or(f.path(), "/metrics"), Interval: f.interval(), Names: f.texts("names")}
+	for name := range m.Names {
+		if !slices.Contains(PageFigures, name) {
+			f.fail(f.known["names"].at, "Unknown figure", "names has no %q.%s", name, suggestion(name, PageFigures, ""))
+		}
+	}
+	if g, ok := f.known["also"]; ok {
+		for _, v := range f.elements("also", g) {
+			if v.value.Type() != cty.String {
+				f.fail(v.at, "Wrong type", "also is a list of names of metrics, not of %s.", described(v.value))
+				break
+			}
+			m.Also = append(m.Also, v.value.AsString())
+		}
+	}
+	return m
+}
+
+const (
+	defaultInterval  = time.Second
+	shortestInterval = 100 * time.Millisecond
+)
+
+// interval is the time between two readings.
+func (f *fields) interval() time.Duration {
+	d := f.duration("interval", defaultInterval)
+	if d < shortestInterval && !f.bad {
+		f.fail(f.known["interval"].at, "Wrong interval", "interval is %s or more: readings take the server's time too.", shortestInterval)
+	}
+	return d
 }
 
 // command is a program with its arguments; numbers and yes or no are written

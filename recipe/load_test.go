@@ -129,7 +129,7 @@ func TestTheLanguagePagesRecipe(t *testing.T) {
 	if diags.HasErrors() {
 		t.Fatal(written(t, diags))
 	}
-	if got := strings.Join(p.Engine.Launch.Command, " "); got != "vllm serve Qwen/Qwen3-8B --max-num-seqs 256" || p.Engine.Launch.Env["HF_HUB_OFFLINE"] != "1" || p.Engine.Metrics != "/metrics" {
+	if got := strings.Join(p.Engine.Launch.Command, " "); got != "vllm serve Qwen/Qwen3-8B --max-num-seqs 256" || p.Engine.Launch.Env["HF_HUB_OFFLINE"] != "1" || p.Engine.Metrics.Path != "/metrics" {
 		t.Errorf("%q %+v", got, p.Engine)
 	}
 	if stops := p.Concurrency.Stops; len(stops) != 2 || stops[1].Text != "result.throughput_tok_s < 1.03 * previous.throughput_tok_s" {

@@ -59,9 +59,10 @@ type Engine struct {
 	Labels  map[string]string // notes for people, not identity
 	Own     Endpoint          // what the engine says of its address itself
 
-	Launch  *Launch // nil: it is running already
-	Ready   Ready
-	Metrics string // path of its Prometheus text; empty: none
+	Launch   *Launch // nil: it is running already
+	Ready    Ready
+	Metrics  *Metrics // nil: not asked
+	Identity string   // IdentityDemand or IdentityRecord
 
 	value   cty.Value
 	percell *percell[Engine] // nil: the same in every cell
@@ -75,6 +76,31 @@ type Launch struct {
 	Command []string // program and arguments, no shell
 	Env     map[string]string
 	Dir     string
+
+	Restarts int // how often it is started again after a crash; 3 when not said
+}
+
+// Metrics is the engine's page of Prometheus text, read during each cell.
+type Metrics struct {
+	Path     string // "/metrics" when not said
+	Interval time.Duration
+	Names    map[string]string // figure → metric, where the engine's own names are not known
+	Also     []string          // metrics taken as they come
+}
+
+// What becomes of a cell whose server is another than the recipe's.
+const (
+	IdentityDemand = "demand" // it fails, nothing is sent
+	IdentityRecord = "record" // it is run and flagged, under what the server says
+)
+
+// Power is where readings of the GPUs' power, clocks and temperature come from:
+// a command that prints them, or a DCGM exporter.
+type Power struct {
+	Command  []string
+	Exporter string // URL
+	GPUs     []int  // of the exporter or the command; empty: all it has
+	Interval time.Duration
 }
 
 // Ready is how to tell that an engine is up.
@@ -94,7 +120,10 @@ type Tier struct {
 	Currency     string   // "USD" when not said
 	Endpoint              // of a cell: the engine's own settings win
 	ClockDomain  string
-	Profile      string // profile of the embedded engine; engines of kind sim only
+	Profile      string   // profile of the embedded engine; engines of kind sim only
+	Power        *Power   // nil: not read
+	Replicas     []string // base URLs of further servers of the same configuration
+	Embedded     int      // embedded engines side by side; 1 when not said
 
 	value   cty.Value
 	percell *percell[Tier]
@@ -173,8 +202,9 @@ type Rung struct {
 	Search *Rule  // nil: every rung is run; else the highest that meets it is looked for
 
 	requests     func(Point) (int, Diagnostics)
-	requestsText string  // as written; empty: the default
-	exprs        []*kept // all that the block keeps
+	requestsText string    // as written; empty: the default
+	arrivals     *arrivals // nil: a closed loop
+	exprs        []*kept   // all that the block keeps
 }
 
 // Output is what a response must look like and how it is sampled.
@@ -266,6 +296,10 @@ type Sweep struct {
 	Order       []string // axes from the slowest to the fastest, "repeat" among them; empty: source order
 	Gates       []Rule   // each must hold wherever it applies
 	Budget      Budget
+	CellBudget  Budget // of each cell
+	Abort       Abort
+	Cooldown    time.Duration // between two cells that are run
+	Matched     []Matched
 	OnFailure   string   // OnFailureContinue when not said
 	After       []string // sweeps that must have gone well before
 	Repeat      int      // 1 when not said

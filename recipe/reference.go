@@ -17,6 +17,6 @@ func Reference() (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	err = page.Execute(&b, map[string]any{"Functions": Functions, "Settable": Settable()})
+	err = page.Execute(&b, map[string]any{"Functions": Functions, "Settable": Settable(), "PageFigures": PageFigures})
 	return b.String(), err
 }

@@ -210,13 +210,15 @@ func (l *loader) search(f *fields, content *hcl.BodyContent) *Rule {
 	return &r
 }
 
-func (l *loader) budget(f *fields, content *hcl.BodyContent) Budget {
-	blocks := content.Blocks.OfType("budget")
+// budget decodes the block of that name: budget is the sweep's, cell_budget
+// each cell's.
+func (l *loader) budget(f *fields, content *hcl.BodyContent, name string) Budget {
+	blocks := content.Blocks.OfType(name)
 	if len(blocks) == 0 {
 		return Budget{}
 	}
 	if len(blocks) > 1 {
-		f.fail(blocks[1].DefRange, "Declared twice", "A sweep has one budget block.")
+		f.fail(blocks[1].DefRange, "Declared twice", "A sweep has one %s block.", name)
 	}
 	inner, _ := l.body(blocks[0], l.plainScope(), l.base, budgetSchema)
 	b := Budget{Requests: inner.size("requests", 1, 1<<40, 0), PromptTokens: inner.size("prompt_tokens", 1, 1<<50, 0)}

@@ -12,9 +12,11 @@ import (
 )
 
 var (
-	sweepSchema = schemaOf("description model engine tier context concurrency output order after repeat seed max_cells connection on_failure",
+	sweepSchema = schemaOf("description model engine tier context concurrency output order after repeat seed max_cells connection on_failure cooldown",
 		hcl.BlockHeaderSchema{Type: "gate", LabelNames: []string{"name"}},
-		hcl.BlockHeaderSchema{Type: "budget"},
+		hcl.BlockHeaderSchema{Type: "budget"}, hcl.BlockHeaderSchema{Type: "cell_budget"},
+		hcl.BlockHeaderSchema{Type: "abort"},
+		hcl.BlockHeaderSchema{Type: "matched", LabelNames: []string{"name"}},
 		hcl.BlockHeaderSchema{Type: "axis", LabelNames: []string{"name"}},
 		hcl.BlockHeaderSchema{Type: "pair"},
 		hcl.BlockHeaderSchema{Type: "include", LabelNames: []string{"reason"}},
@@ -73,6 +75,7 @@ func (l *loader) sweep(block *hcl.Block) *Sweep {
 		OnFailure: f.oneOf("on_failure", OnFailureContinue, OnFailureLadder, OnFailureStop),
 		Fresh:     f.oneOf("connection", "reuse", "fresh") == "fresh",
 	}
+	s.Cooldown = f.duration("cooldown", 0)
 	if _, said := f.known["seed"]; said {
 		seed := int64(f.whole("seed", -1<<53, 1<<53, 0))
 		s.Seed = &seed
@@ -84,7 +87,8 @@ func (l *loader) sweep(block *hcl.Block) *Sweep {
 	}
 	s.Timeout = l.timeout(f, content)
 	s.Excludes = l.excludes(f, content)
-	s.Gates, s.Budget = l.gates(f, content), l.budget(f, content)
+	s.Gates, s.Budget, s.CellBudget = l.gates(f, content), l.budget(f, content, "budget"), l.budget(f, content, "cell_budget")
+	s.Abort, s.Matched = l.abort(f, content), l.matched(f, content, s.Axes)
 	if f.bad {
 		return nil
 	}
@@ -329,6 +333,8 @@ func (l *loader) sweepRules(f *fields, s *Sweep) {
 		p := first
 		r.Place(&p)
 		_, diags := p.Concurrency.Requests(p)
+		_, more := p.Concurrency.Arrivals(p)
+		diags = diags.Append(more)
 		l.diags = l.diags.Append(diags)
 		f.bad = f.bad || diags.HasErrors()
 	}

@@ -19,8 +19,9 @@ import (
 const endpointAttributes = "base_url api_key_env headers header_env unix_socket"
 
 var (
-	tierSchema = schemaOf("gpu count memory_gib price_per_hour currency clock_domain profile "+endpointAttributes,
-		hcl.BlockHeaderSchema{Type: "tls"})
+	tierSchema = schemaOf("gpu count memory_gib price_per_hour currency clock_domain profile replicas "+endpointAttributes,
+		hcl.BlockHeaderSchema{Type: "tls"}, hcl.BlockHeaderSchema{Type: "power"})
+	powerSchema    = schemaOf("command exporter gpus interval")
 	tlsSchema      = schemaOf("ca_file server_name insecure")
 	variableName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	clockDomain    = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
@@ -46,6 +47,8 @@ func (l *loader) tier(block *hcl.Block) (*Tier, map[string]cty.Value) {
 	if t.ClockDomain != "" && !clockDomain.MatchString(t.ClockDomain) {
 		f.fail(f.known["clock_domain"].at, "Wrong clock domain", "clock_domain is 1 to 64 letters, digits, points, underscores and dashes.")
 	}
+	t.Power = l.power(f, content)
+	l.replicas(f, t)
 	if f.bad {
 		return nil, nil
 	}
@@ -140,17 +143,25 @@ var (
 	ownHeaders   = []string{"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection", "Accept", "Accept-Encoding"}
 )
 
-// baseURL is an absolute http or https URL. What readers of the artifact
-// refuse is refused here, before anything is measured.
+// baseURL is the tier's or engine's address.
 func (f *fields) baseURL() string {
 	g, ok := f.known["base_url"]
-	text := f.text("base_url")
-	if !ok || text == "" {
-		if ok && !f.bad {
+	if !ok {
+		return ""
+	}
+	if text := f.text("base_url"); text == "" {
+		if !f.bad {
 			f.fail(g.at, "Wrong base_url", "base_url is empty; leave it out, or write the address up to and with /v1.")
 		}
 		return ""
 	}
+	return f.address("base_url", g)
+}
+
+// address is an absolute http or https URL. What readers of the artifact
+// refuse is refused here, before anything is measured.
+func (f *fields) address(name string, g given) string {
+	text := textOf(g.value)
 	fault := ""
 	u, err := url.Parse(text)
 	switch {
@@ -168,9 +179,9 @@ func (f *fields) baseURL() string {
 	}
 	f.bad = true
 	if u != nil && u.User != nil || strings.Contains(text, "@") {
-		f.l.quietFault(g.at, "Wrong base_url", "base_url: "+fault+".")
+		f.l.quietFault(g.at, "Wrong "+name, name+": "+fault+".")
 	} else {
-		f.l.diags.fault(g.at, "Wrong base_url", "base_url: "+fault+".")
+		f.l.diags.fault(g.at, "Wrong "+name, name+": "+fault+".")
 	}
 	return ""
 }

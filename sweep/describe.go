@@ -13,13 +13,17 @@ func (r *Runner) describe(ep *endpoint, c *Cell, m measured) *artifact.Sweep {
 		Program: artifact.Program{Name: "anvilsweep", Version: r.Version},
 		Name:    c.Sweep, CellID: c.ID, CellDigest: c.Digest,
 		CellDigestRule: CellDigestRule, ConfigurationRule: FingerprintRule,
-		Axes: Axes(p), Repeat: p.Repeat, State: "complete", Loop: "closed", Connection: "reuse", SeedOrigin: c.SeedOrigin,
+		Axes: Axes(p), Repeat: p.Repeat, State: "complete", Loop: loop(c.Arrivals), Connection: "reuse", SeedOrigin: c.SeedOrigin,
 		Engine:         artifact.Engine{Name: p.Engine.Name, Kind: p.Engine.Kind, Version: p.Engine.Version, Image: p.Engine.Image, Flags: p.Engine.Flags},
 		Model:          artifact.Model{Name: p.Model.Name, ID: p.Model.ID, Revision: p.Model.Revision, Quantization: p.Model.Quantization, ContextWindow: c.declaredWindow()},
 		Tier:           describeTier(p.Tier),
 		Endpoint:       ep.describe(p),
 		RequestOptions: artifact.RequestOptions{MinTokens: p.Output.MinTokens, IgnoreEOS: p.Output.IgnoreEOS},
 		Warmup:         m.warmup,
+		Identity:       m.other,
+		Arrivals:       describeArrivals(c),
+		Server:         m.server,
+		GPU:            m.gpu,
 		InterChunk:     artifact.NewSpread(m.gather.gaps.Milliseconds()),
 		PromptSize:     m.size.describe(p.Context),
 		Client:         artifact.ClientFacts{Watch: m.watch},
@@ -31,10 +35,32 @@ func (r *Runner) describe(ep *endpoint, c *Cell, m measured) *artifact.Sweep {
 		name := t.name()
 		s.Trace = &name
 	}
-	if m.interrupted != "" {
+	switch {
+	case m.interrupted != "":
 		s.State, s.StateReason = "interrupted", m.interrupted
+	case m.cut != "":
+		s.State, s.StateReason = "cut", m.cut
 	}
 	return s
+}
+
+// describeArrivals is the schedule as the recipe declares it; nil of a closed
+// loop.
+func describeArrivals(c *Cell) *artifact.Arrivals {
+	a := c.Arrivals
+	if a.Shape == "" {
+		return nil
+	}
+	out := &artifact.Arrivals{Shape: a.Shape, Rate: a.Rate, Slots: c.Point.Concurrency.Value}
+	switch a.Shape {
+	case recipe.ShapeRamp:
+		out.To = &a.To
+	case recipe.ShapeGamma:
+		out.Burstiness = &a.Burstiness
+	case recipe.ShapeBurst:
+		out.Size = &a.Size
+	}
+	return out
 }
 
 func describeTier(t *recipe.Tier) *artifact.Tier {
@@ -47,7 +73,7 @@ func describeTier(t *recipe.Tier) *artifact.Tier {
 
 func (ep *endpoint) describe(p recipe.Point) artifact.Endpoint {
 	model := p.Model.ID
-	out := artifact.Endpoint{ReportedModels: []string{}, Simulated: ep.simulated(model), TLSInsecure: p.Tier.TLS != nil && p.Tier.TLS.Insecure}
+	out := artifact.Endpoint{ReportedModels: []string{}, Simulated: ep.simulated(model), Reported: ep.reported, TLSInsecure: p.Tier.TLS != nil && p.Tier.TLS.Insecure}
 	if ep.proxy != nil {
 		out.Proxy = &ep.proxy.Host
 	}

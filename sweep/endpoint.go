@@ -15,6 +15,7 @@ import (
 	"anvilsweep/client"
 	"anvilsweep/client/simengine"
 	"anvilsweep/recipe"
+	"anvilsweep/sweep/artifact"
 )
 
 // downFor is how long an endpoint that could not be reached is taken as down
@@ -39,6 +40,11 @@ type endpoint struct {
 	models   []client.ModelInfo
 	noModels *client.Failure // why there is no list, where the server is up
 	probed   bool
+
+	identified bool
+	reported   artifact.Reported
+	simulation bool // its identity page says that it is the embedded engine
+
 	down     *client.Failure
 	downSeen time.Time
 }
@@ -48,27 +54,52 @@ func embedded(p recipe.Point) bool { return p.Engine.Kind == "sim" && p.Tier.Bas
 
 // endpoints keeps the client of each address, and at most one embedded engine.
 type endpoints struct {
-	open    map[string]*endpoint
+	open    map[string][]*endpoint
 	getenv  func(string) string
 	logs    string                     // folder for the logs of engines that are started
 	running *process                   // the engine that the run started; nil: none
+	crashes map[string]int             // by launch: how often it crashed after it was up
 	broken  map[string]*client.Failure // launches that failed: a crash at the start is not tried again by each cell
 }
 
-func (e *endpoints) get(c *Cell) (*endpoint, error) {
+// get opens what a cell is measured on: an endpoint for each replica.
+func (e *endpoints) get(c *Cell) ([]*endpoint, error) {
 	p := c.Point
-	key := fmt.Sprintf("%s|%s|%v|%v|%s|%v|%v", p.Tier.BaseURL, p.Tier.APIKeyEnv, p.Tier.Headers, p.Tier.TLS, p.Tier.UnixSocket, c.Fresh, c.Timeout)
+	key := fmt.Sprintf("%v|%v|%s|%v|%v|%s|%v|%v", p.Tier.BaseURL, p.Tier.Replicas, p.Tier.APIKeyEnv, p.Tier.Headers, p.Tier.TLS, p.Tier.UnixSocket, c.Fresh, c.Timeout)
 	if embedded(p) {
-		key = fmt.Sprintf("sim|%s|%s|%s|%v|%v", p.Tier.Name, p.Tier.Profile, p.Model.ID, c.Fresh, c.Timeout)
+		key = fmt.Sprintf("sim|%s|%s|%s|%d|%v|%v", p.Tier.Name, p.Tier.Profile, p.Model.ID, p.Tier.Embedded, c.Fresh, c.Timeout)
 	}
 	if found, ok := e.open[key]; ok {
 		return found, nil
 	}
-	ep := &endpoint{key: key, baseURL: p.Tier.BaseURL, patience: probeLimit}
 	if embedded(p) {
 		if err := e.closeEmbedded(); err != nil {
 			return nil, err
 		}
+	}
+	var eps []*endpoint
+	for i := range Replicas(p) {
+		ep, err := e.dial(c, key, i)
+		if err != nil {
+			for _, opened := range eps {
+				err = errors.Join(err, opened.close())
+			}
+			return nil, err
+		}
+		eps = append(eps, ep)
+	}
+	e.open[key] = eps
+	return eps, nil
+}
+
+// dial makes the client of one replica, the first of which is at base_url.
+func (e *endpoints) dial(c *Cell, key string, replica int) (*endpoint, error) {
+	p := c.Point
+	ep := &endpoint{key: key, baseURL: p.Tier.BaseURL, patience: probeLimit}
+	if replica > 0 && !embedded(p) {
+		ep.baseURL = p.Tier.Replicas[replica-1]
+	}
+	if embedded(p) {
 		if err := ep.start(p); err != nil {
 			return nil, err
 		}
@@ -77,12 +108,9 @@ func (e *endpoints) get(c *Cell) (*endpoint, error) {
 	if err != nil {
 		return nil, errors.Join(err, ep.close())
 	}
-	cl, err := client.New(cfg)
-	if err != nil {
+	if ep.client, err = client.New(cfg); err != nil {
 		return nil, errors.Join(err, ep.close())
 	}
-	ep.client = cl
-	e.open[key] = ep
 	return ep, nil
 }
 
@@ -202,7 +230,7 @@ func (ep *endpoint) entry(id string) *client.ModelInfo {
 // engine, wherever it runs; its artifacts must say so.
 func (ep *endpoint) simulated(id string) bool {
 	entry := ep.entry(id)
-	return ep.engine != nil || entry != nil && entry.OwnedBy == simengine.OwnedBy
+	return ep.engine != nil || ep.simulation || entry != nil && entry.OwnedBy == simengine.OwnedBy
 }
 
 // launch makes sure that the engine which a cell wants started runs and is up.
@@ -215,8 +243,15 @@ func (e *endpoints) launch(ctx context.Context, ep *endpoint, p recipe.Point, sa
 	if failure := e.broken[key]; failure != nil {
 		return failure
 	}
-	if pr := e.running; pr != nil && pr.key == key && !pr.over() {
-		return nil
+	if pr := e.running; pr != nil && pr.key == key {
+		if !pr.over() {
+			return nil
+		}
+		if e.crashes[key]++; e.crashes[key] > p.Engine.Launch.Restarts {
+			why := pr.crashed(fmt.Sprintf("it crashed %d times, and restarts is %d", e.crashes[key], p.Engine.Launch.Restarts))
+			e.stopRunning()
+			return e.breaks(key, why)
+		}
 	}
 	e.stopRunning()
 	if failure := ep.client.Ready(ctx, p.Engine.Ready.Path); failure == nil {
@@ -236,10 +271,15 @@ func (e *endpoints) launch(ctx context.Context, ep *endpoint, p recipe.Point, sa
 	if ctx.Err() != nil {
 		return &client.Failure{Kind: client.KindCancelled, Message: "stopped while engine " + p.Engine.Name + " was starting"}
 	}
+	return e.breaks(key, err)
+}
+
+// breaks gives a launch up: cells that need it fail at once.
+func (e *endpoints) breaks(key string, why error) *client.Failure {
 	if e.broken == nil {
 		e.broken = map[string]*client.Failure{}
 	}
-	e.broken[key] = &client.Failure{Kind: client.KindDial, Message: err.Error()}
+	e.broken[key] = &client.Failure{Kind: client.KindDial, Message: why.Error()}
 	return e.broken[key]
 }
 
@@ -261,6 +301,7 @@ func (e *endpoints) stopRunning() {
 // forget drops what is known of a server that is another one now.
 func (ep *endpoint) forget() {
 	ep.models, ep.noModels, ep.probed, ep.down, ep.sizes = nil, nil, false, nil, nil
+	ep.identified, ep.reported, ep.simulation = false, artifact.Reported{}, false
 }
 
 func (ep *endpoint) close() error {
@@ -271,21 +312,25 @@ func (ep *endpoint) close() error {
 }
 
 func (e *endpoints) closeEmbedded() error {
-	for key, ep := range e.open {
-		if ep.engine != nil {
-			delete(e.open, key)
-			if err := ep.close(); err != nil {
-				return err
-			}
+	var errs []error
+	for key, eps := range e.open {
+		if eps[0].engine == nil {
+			continue
+		}
+		delete(e.open, key)
+		for _, ep := range eps {
+			errs = append(errs, ep.close())
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (e *endpoints) close() error {
 	var errs []error
-	for _, ep := range e.open {
-		errs = append(errs, ep.close())
+	for _, eps := range e.open {
+		for _, ep := range eps {
+			errs = append(errs, ep.close())
+		}
 	}
 	e.open = nil
 	e.stopRunning()

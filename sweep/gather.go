@@ -18,20 +18,27 @@ type gather struct {
 	read       *client.Lag
 	handled    *client.Lag
 	turnaround *client.Lag
+	send       *client.Lag
 	trace      *trace // nil: none
 }
 
 func newGather(t *trace) *gather {
-	return &gather{gaps: metrics.NewStream(), read: client.NewLag(), handled: client.NewLag(), turnaround: client.NewLag(), trace: t}
+	return &gather{gaps: metrics.NewStream(), read: client.NewLag(), handled: client.NewLag(), turnaround: client.NewLag(), send: client.NewLag(), trace: t}
 }
 
-// take adds one result; idle is how long its worker had been without a
-// request, negative for the first one. Only successes enter the gaps.
-func (g *gather) take(res *artifact.Result, idle time.Duration) {
+// take adds one result; free is when its worker's last one ended, zero for the
+// first one. Only successes enter the gaps. Between two requests of a closed
+// loop a worker is late from the end of the one; in an open loop, where it
+// waited for the time, from the time.
+func (g *gather) take(res *artifact.Result, free time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if idle >= 0 {
-		g.turnaround.Add(idle)
+	o := res.Observation
+	switch {
+	case res.Due != nil && !res.NoSlot:
+		g.send.Add(o.Start.Sub(*res.Due) - o.Connect)
+	case res.Due == nil && !free.IsZero():
+		g.turnaround.Add(max(0, o.Start.Sub(free)-o.Connect))
 	}
 	ok := res.Succeeded()
 	if ok {
@@ -59,4 +66,5 @@ func (g *gather) fill(w *artifact.Watch) {
 		w.Arrivals = "kernel"
 	}
 	w.HandleLag, w.Turnaround = artifact.NewLag(g.handled), artifact.NewLag(g.turnaround)
+	w.SendLag = artifact.NewLag(g.send)
 }

@@ -38,11 +38,11 @@ func newIdentities(s *recipe.Sweep) *identities {
 // newCell gives a point its identity. The digest covers all that shapes the
 // measurement and no name made for people; the seed is derived from it unless
 // the recipe fixes one, so two cells never share prompts by accident.
-func (id *identities) newCell(sourceRecipe string, p recipe.Point, requests int) Cell {
+func (id *identities) newCell(sourceRecipe string, p recipe.Point, requests int, arrivals recipe.Arrivals) Cell {
 	s := id.sweep
 	c := Cell{
-		Sweep: s.Name, SourceRecipe: sourceRecipe, Point: p, Requests: requests, Timeout: s.Timeout, Fresh: s.Fresh,
-		Digest: id.digest(p, requests), Fingerprint: id.fingerprint(p),
+		Sweep: s.Name, SourceRecipe: sourceRecipe, Point: p, Requests: requests, Arrivals: arrivals, Timeout: s.Timeout, Fresh: s.Fresh, Budget: s.CellBudget, Abort: s.Abort,
+		Digest: id.digest(p, requests, arrivals), Fingerprint: id.fingerprint(p),
 	}
 	if s.Seed != nil {
 		c.Seed, c.SeedOrigin = *s.Seed, "recipe"
@@ -66,11 +66,12 @@ func (id *identities) fingerprint(p recipe.Point) string {
 }
 
 // digest is digest(measurement(…)), written from its parts.
-func (id *identities) digest(p recipe.Point, requests int) string {
+func (id *identities) digest(p recipe.Point, requests int, arrivals recipe.Arrivals) string {
 	type endpointKey struct{ t *recipe.Tier }
 	type loadKey struct {
 		r        *recipe.Rung
 		requests int
+		arrivals recipe.Arrivals
 	}
 	type workloadKey struct {
 		c *recipe.Context
@@ -79,7 +80,7 @@ func (id *identities) digest(p recipe.Point, requests int) string {
 	b := append(id.buf[:0], `{"endpoint":`...)
 	b = append(b, id.part(endpointKey{p.Tier}, func() any { return endpointOf(p) })...)
 	b = append(append(b, `,"engine":`...), id.part(p.Engine, func() any { return engineOf(p) })...)
-	b = append(append(b, `,"load":`...), id.part(loadKey{p.Concurrency, requests}, func() any { return loadOf(id.sweep, p, requests) })...)
+	b = append(append(b, `,"load":`...), id.part(loadKey{p.Concurrency, requests, arrivals}, func() any { return loadOf(id.sweep, p, requests, arrivals) })...)
 	b = append(append(b, `,"model":`...), id.part(p.Model, func() any { return modelOf(p) })...)
 	b = strconv.AppendInt(append(b, `,"repeat":`...), int64(p.Repeat), 10)
 	b = append(append(append(b, `,"rule":"`...), CellDigestRule...), `","sampling":`...)
@@ -125,9 +126,9 @@ func (c *Cell) salted(start time.Time) *Cell {
 }
 
 // measurement is all that shapes a cell's figures.
-func measurement(s *recipe.Sweep, p recipe.Point, requests int) map[string]any {
+func measurement(s *recipe.Sweep, p recipe.Point, requests int, arrivals recipe.Arrivals) map[string]any {
 	return map[string]any{
-		"rule": CellDigestRule, "endpoint": endpointOf(p), "engine": engineOf(p), "load": loadOf(s, p, requests), "model": modelOf(p),
+		"rule": CellDigestRule, "endpoint": endpointOf(p), "engine": engineOf(p), "load": loadOf(s, p, requests, arrivals), "model": modelOf(p),
 		"repeat": p.Repeat, "sampling": samplingOf(p), "tier": tierOf(p), "workload": workloadOf(s, p),
 	}
 }
@@ -135,11 +136,39 @@ func measurement(s *recipe.Sweep, p recipe.Point, requests int) map[string]any {
 // endpointOf: two tiers of the same GPU behind different addresses are two
 // measurements, not one.
 func endpointOf(p recipe.Point) map[string]any {
-	return map[string]any{"base_url": p.Tier.BaseURL, "profile": p.Tier.Profile}
+	out := map[string]any{"base_url": p.Tier.BaseURL, "profile": p.Tier.Profile}
+	if n := Replicas(p); n > 1 {
+		out["replicas"] = n
+		if len(p.Tier.Replicas) > 0 {
+			out["replicas"] = p.Tier.Replicas
+		}
+	}
+	return out
 }
 
-func loadOf(s *recipe.Sweep, p recipe.Point, requests int) map[string]any {
-	return map[string]any{"loop": "closed", "fresh_connections": s.Fresh, "concurrency": p.Concurrency.Value, "requests": requests, "warmup": p.Concurrency.Warmup}
+// Replicas is how many servers a cell is measured on at once.
+func Replicas(p recipe.Point) int {
+	if embedded(p) {
+		return max(1, p.Tier.Embedded)
+	}
+	return 1 + len(p.Tier.Replicas)
+}
+
+func loadOf(s *recipe.Sweep, p recipe.Point, requests int, a recipe.Arrivals) map[string]any {
+	out := map[string]any{"loop": loop(a), "fresh_connections": s.Fresh, "concurrency": p.Concurrency.Value, "requests": requests, "warmup": p.Concurrency.Warmup}
+	if a.Shape != "" {
+		out["arrivals"] = map[string]any{"shape": a.Shape, "rate": a.Rate, "to": a.To, "burstiness": a.Burstiness, "size": a.Size}
+	}
+	return out
+}
+
+// loop names how requests are let in: a closed loop sends one when one has
+// ended, an open one at its time.
+func loop(a recipe.Arrivals) string {
+	if a.Shape == "" {
+		return "closed"
+	}
+	return "open"
 }
 
 func workloadOf(s *recipe.Sweep, p recipe.Point) map[string]any {

@@ -79,6 +79,10 @@ func expand(r *recipe.Recipe, s *recipe.Sweep) (PlannedSweep, recipe.Diagnostics
 		if diags = diags.Append(more); more.HasErrors() {
 			return
 		}
+		arrivals, more := point.Concurrency.Arrivals(seeing)
+		if diags = diags.Append(more); more.HasErrors() {
+			return
+		}
 		about := [5]any{point.Model, point.Engine, point.Context, point.Concurrency, point.Output}
 		bad, known := advised[about]
 		if !known {
@@ -89,7 +93,7 @@ func expand(r *recipe.Recipe, s *recipe.Sweep) (PlannedSweep, recipe.Diagnostics
 		if bad {
 			return
 		}
-		cell := id.newCell(out.SourceRecipe, point, requests)
+		cell := id.newCell(out.SourceRecipe, point, requests, arrivals)
 		cell.Included = included
 		if seen[cell.Digest] {
 			duplicates++
@@ -132,6 +136,12 @@ func (s *PlannedSweep) check() error {
 // has a use for one.
 func checkProfile(p recipe.Point) error {
 	switch {
+	case len(p.Tier.Replicas) > 0 && p.Engine.Own.BaseURL != "":
+		return fmt.Errorf("engine %q has a base_url of its own, and the tier's replicas are of another server", p.Engine.Name)
+	case len(p.Tier.Replicas) > 0 && p.Engine.Launch != nil:
+		return fmt.Errorf("engine %q is launched, which starts one server, and the tier has replicas; start them yourself and take launch out", p.Engine.Name)
+	case len(p.Tier.Replicas) > 0 && p.Tier.UnixSocket != "":
+		return fmt.Errorf("replicas are reached by their addresses, and unix_socket is one for all of them")
 	case embedded(p) && p.Tier.Profile == "":
 		return fmt.Errorf("the embedded engine %q needs a profile such as \"small\", or a base_url", p.Engine.Name)
 	case embedded(p):

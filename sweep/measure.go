@@ -2,10 +2,11 @@ package sweep
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"anvilsweep/client"
@@ -25,40 +26,45 @@ type measured struct {
 	warmup            artifact.Warmup
 	gather            *gather
 	watch             artifact.Watch
-	interrupted       string // why, when the run was stopped in this cell
+	server            *artifact.Server
+	gpu               *artifact.GPU
+	other             []artifact.Flag // in what the server is not the recipe's
+	interrupted       string          // why, when the run was stopped in this cell
+	cut               string          // why, when a rule ended the cell before its last request
 }
 
 // warmupIndex is where warm-up requests are numbered from: far above the
 // format's 10,000 requests, so they share no prompt with a measured one.
 const warmupIndex = 90_000
 
-// load is one cell's closed loop: as many workers as requests in flight, each
-// taking the next request when its last one ended.
-type load struct {
-	cell     *Cell
-	ep       *endpoint
-	workload prompt.Workload
-	size     sizing
-	gather   *gather // nil: nothing is measured
-	done     func(failed bool)
+// startLine lets the replicas of a cell begin at one moment: each waits there
+// until all have come.
+type startLine struct{ sync.WaitGroup }
+
+func newStartLine(replicas int) *startLine {
+	var s startLine
+	s.Add(replicas)
+	return &s
 }
 
+func (s *startLine) wait() {
+	s.Done()
+	s.Wait()
+}
+
+// cutError ends a cell by a rule of the recipe; it is the cause of the contexts
+// that end with it.
+type cutError struct{ why string }
+
+// Error is part of error.
+func (e *cutError) Error() string { return e.why }
+
 // measure warms the endpoint up, then runs the cell's requests.
-func (r *Runner) measure(admit, flight context.Context, ep *endpoint, launched *client.Failure, c *Cell, t *trace) measured {
+func (r *Runner) measure(admit, flight context.Context, ep *endpoint, launched *client.Failure, c *Cell, t *trace, line *startLine) measured {
 	m := measured{window: c.declaredWindow(), gather: newGather(t)}
-	asked := ep.probed
 	down := launched
 	if down == nil {
-		down = ep.probe(flight)
-	}
-	if !asked && ep.noModels != nil {
-		r.Log.Warn("the server does not list its models; prompts are cut to no window but the recipe's", "base_url", ep.baseURL, "reason", ep.noModels.Error())
-	}
-	if t := c.Point.Tier; !asked && t.TLS != nil && t.TLS.Insecure {
-		r.Log.Warn("ANY TLS certificate is accepted (insecure = true): whoever is on the way can read and change requests, the key included", "tier", t.Name, "base_url", ep.baseURL)
-	}
-	if !asked && ep.proxy != nil {
-		r.Log.Warn("requests go through a proxy that the environment names; its time is in every figure", "proxy", ep.proxy.Host, "base_url", ep.baseURL)
+		down = r.meet(flight, ep, c, &m)
 	}
 	if entry := ep.entry(c.Point.Model.ID); m.window == nil && entry != nil {
 		m.window = entry.MaxModelLen
@@ -66,6 +72,19 @@ func (r *Runner) measure(admit, flight context.Context, ep *endpoint, launched *
 	contexts, unfit := c.contexts(m.window), error(nil)
 	if _, err := prompt.Cap(m.window, c.Point.Output.MaxTokens); err != nil {
 		unfit = err
+	}
+	// A rule ends this cell, not the run: its contexts are the cell's own.
+	began, done := admit, flight
+	admit, endAdmission := context.WithCancelCause(admit)
+	defer endAdmission(nil)
+	flight, endFlight := context.WithCancelCause(flight)
+	defer endFlight(nil)
+	if limit, why := c.limit(); limit > 0 {
+		timer := time.AfterFunc(limit, func() {
+			endAdmission(&cutError{why})
+			endFlight(&cutError{why})
+		})
+		defer timer.Stop()
 	}
 	l := &load{cell: c, ep: ep, workload: workload(c)}
 	if down == nil && unfit == nil {
@@ -77,36 +96,115 @@ func (r *Runner) measure(admit, flight context.Context, ep *endpoint, launched *
 			r.Log.Warn("warm-up requests failed; they are in no figure", "cell", c.ID, "failed", m.warmup.Failed, "of", m.warmup.Requests)
 		}
 	}
-	l.done = func(failed bool) { r.tell(func(o Observer) { o.RequestDone(c, failed) }) }
+	judge := &abortJudge{rule: c.Abort, cut: endAdmission}
+	l.done = func(res *artifact.Result) {
+		failed := !res.Succeeded()
+		r.tell(func(o Observer) { o.RequestDone(c, failed) })
+		judge.see(res, failed)
+	}
 	l.gather = m.gather
 
 	m.started = time.Now()
 	switch {
 	case down != nil:
+		line.wait()
 		m.results = fill(contexts, func(res *artifact.Result) {
 			failure := *down
-			failure.Message = "not sent, the endpoint is down: " + failure.Message
+			failure.Message = "not sent, " + notSent(down.Kind) + failure.Message
 			res.Observation = &client.Observation{Start: m.started, Failure: &failure}
 		})
 	case unfit != nil:
+		line.wait()
 		m.results = fill(contexts, func(res *artifact.Result) { res.PromptError = unfit.Error() })
 	default:
-		lanes := l.open(flight, min(c.Point.Concurrency.Value, len(contexts)))
-		w := startWatch()
-		m.started = time.Now()
-		m.results = l.run(admit, flight, contexts, 0, lanes)
-		m.wall, m.watch = time.Since(m.started), w.end()
-		l.close(lanes)
+		r.drive(admit, flight, l, contexts, line, &m)
 	}
 	if m.wall == 0 {
 		m.wall = time.Since(m.started)
 	}
 	m.finished = m.started.Add(m.wall)
 	m.gather.fill(&m.watch)
-	if admit.Err() != nil && unfinished(m.results) {
-		m.interrupted = context.Cause(admit).Error()
+	var cut *cutError
+	switch short := unfinished(m.results); {
+	case short && began.Err() != nil:
+		m.interrupted = context.Cause(began).Error()
+	case short && done.Err() != nil:
+		m.interrupted = context.Cause(done).Error()
+	case short && errors.As(context.Cause(admit), &cut):
+		m.cut = cut.why
 	}
 	return m
+}
+
+func notSent(kind client.Kind) string {
+	if kind == client.KindIdentity {
+		return "the server is another one: "
+	}
+	return "the endpoint is down: "
+}
+
+// meet asks an endpoint what it is, once, and says what a reader of the log
+// should know of it. A failure is of the cell's requests, none of which is sent.
+func (r *Runner) meet(ctx context.Context, ep *endpoint, c *Cell, m *measured) *client.Failure {
+	asked := ep.probed
+	if down := ep.probe(ctx); down != nil {
+		return down
+	}
+	ep.identify(ctx, c.Point.Engine.Kind)
+	m.other = ep.other(c.Point)
+	if failure := refused(c.Point, m.other); failure != nil {
+		return failure
+	}
+	if asked {
+		return nil
+	}
+	if ep.noModels != nil {
+		r.Log.Warn("the server does not list its models; prompts are cut to no window but the recipe's", "base_url", ep.baseURL, "reason", ep.noModels.Error())
+	}
+	for _, o := range m.other {
+		r.Log.Warn("the server is not the recipe's; its cells are flagged", "base_url", ep.baseURL, "reason", o.Reason)
+	}
+	if t := c.Point.Tier; t.TLS != nil && t.TLS.Insecure {
+		r.Log.Warn("ANY TLS certificate is accepted (insecure = true): whoever is on the way can read and change requests, the key included", "tier", t.Name, "base_url", ep.baseURL)
+	}
+	if ep.proxy != nil {
+		r.Log.Warn("requests go through a proxy that the environment names; its time is in every figure", "proxy", ep.proxy.Host, "base_url", ep.baseURL)
+	}
+	return nil
+}
+
+// drive opens the connections, waits for the other replicas, and measures.
+func (r *Runner) drive(admit, flight context.Context, l *load, contexts []int, line *startLine, m *measured) {
+	c := l.cell
+	lanes := l.open(flight, min(c.Point.Concurrency.Value, len(contexts)))
+	page := watchPage(flight, l.ep.client, c.Point.Engine.Metrics)
+	power := watchPower(flight, c.Point.Tier.Power)
+	line.wait()
+	w := startWatch()
+	m.started = time.Now()
+	if c.Arrivals.Shape != "" {
+		l.due = schedule(c.Arrivals, len(contexts), c.Seed)
+	}
+	m.results = l.run(admit, flight, contexts, 0, lanes)
+	m.wall, m.watch = time.Since(m.started), w.end()
+	m.gpu = power.end(m.started, m.started.Add(m.wall), c.Point.Tier.Count)
+	m.server = page.end(flight)
+	l.close(lanes)
+}
+
+// limit is how long the cell's own budget lets it take; 0 is no limit. Cost is
+// time at the tier's price.
+func (c *Cell) limit() (time.Duration, string) {
+	b, limit, why := c.Budget, time.Duration(0), ""
+	if b.Minutes > 0 {
+		limit, why = time.Duration(b.Minutes*float64(time.Minute)), fmt.Sprintf("cell_budget: %g minutes are over", b.Minutes)
+	}
+	if price := c.Point.Tier.PricePerHour; b.Cost > 0 && price != nil && *price > 0 {
+		if d := time.Duration(b.Cost / *price * float64(time.Hour)); limit == 0 || d < limit {
+			limit, why = d, fmt.Sprintf("cell_budget: %g %s are spent", b.Cost, c.Point.Tier.Currency)
+		}
+	}
+	return limit, why
 }
 
 func workload(c *Cell) prompt.Workload {
@@ -127,8 +225,8 @@ func fill(contexts []int, set func(*artifact.Result)) []artifact.Result {
 	return results
 }
 
-// unfinished reports whether the interruption cost a request: one not sent or
-// one cancelled.
+// unfinished reports whether an end before the end cost a request: one not
+// sent or one cancelled.
 func unfinished(results []artifact.Result) bool {
 	for i := range results {
 		o := results[i].Observation
@@ -137,158 +235,6 @@ func unfinished(results []artifact.Result) bool {
 		}
 	}
 	return false
-}
-
-// warm sends requests of the cell's own shape that are counted and not
-// measured.
-func (l *load) warm(admit, flight context.Context, contextTokens int) artifact.Warmup {
-	n := l.cell.Point.Concurrency.Warmup
-	if n == 0 {
-		return artifact.Warmup{}
-	}
-	contexts := make([]int, n)
-	for i := range contexts {
-		contexts[i] = contextTokens
-	}
-	w := artifact.Warmup{Requests: n}
-	lanes := l.open(flight, min(n, l.cell.Point.Concurrency.Value))
-	defer l.close(lanes)
-	for _, res := range l.run(admit, flight, contexts, warmupIndex, lanes) {
-		if o := res.Observation; o != nil && o.Failure == nil {
-			w.Completed++
-			continue
-		}
-		w.Failed++
-		kind := "not_sent"
-		if res.Observation != nil {
-			kind = string(res.Observation.Failure.Kind)
-		}
-		if w.FailureKinds == nil {
-			w.FailureKinds = map[string]int{}
-		}
-		w.FailureKinds[kind]++
-	}
-	return w
-}
-
-// open opens the workers' connections at once, before anything is measured.
-func (l *load) open(ctx context.Context, n int) []*client.Lane {
-	lanes := make([]*client.Lane, n)
-	var wg sync.WaitGroup
-	for i := range lanes {
-		lanes[i] = l.ep.client.Lane()
-		wg.Go(func() { lanes[i].Open(ctx) })
-	}
-	wg.Wait()
-	return lanes
-}
-
-func (l *load) close(lanes []*client.Lane) {
-	for _, lane := range lanes {
-		lane.Close()
-		if l.gather != nil {
-			l.gather.leave(lane.Watch)
-		}
-	}
-}
-
-// run sends one request for each context over the lanes and returns when all
-// have ended. Requests that were never sent say why.
-func (l *load) run(admit, flight context.Context, contexts []int, firstIndex int, lanes []*client.Lane) []artifact.Result {
-	results := make([]artifact.Result, len(contexts))
-	var next atomic.Int64 // the first wave is one request a lane, so that all start at once
-	next.Store(int64(len(lanes)))
-	var wg sync.WaitGroup
-	for first, lane := range lanes {
-		wg.Go(func() {
-			var free time.Time // when the last response ended
-			for i := first; i < len(contexts); i = int(next.Add(1)) - 1 {
-				if admit.Err() != nil {
-					results[i] = artifact.Result{
-						Index: firstIndex + i, PlannedContextTokens: contexts[i],
-						NotSent: "not sent: " + context.Cause(admit).Error(),
-					}
-					continue
-				}
-				results[i] = l.one(flight, lane, firstIndex+i, contexts[i], &free)
-				if l.done != nil {
-					l.done(results[i].Observation == nil || results[i].Observation.Failure != nil)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return results
-}
-
-// one runs one request. free is when its worker's last one ended, and becomes
-// when this one did.
-func (l *load) one(flight context.Context, lane *client.Lane, index, contextTokens int, free *time.Time) artifact.Result {
-	begin := time.Now()
-	res := artifact.Result{Index: index, PlannedContextTokens: contextTokens}
-	text, err := l.workload.Build(index, contextTokens, l.size.chars[contextTokens])
-	if err != nil {
-		res.PromptError = err.Error()
-		res.Elapsed = time.Since(begin)
-		return res
-	}
-	o := lane.Do(flight, l.request(text))
-	res.Observation, res.Elapsed = &o, time.Since(begin)
-	l.check(&res)
-	if l.gather != nil {
-		idle := time.Duration(-1)
-		if !free.IsZero() {
-			idle = o.Start.Sub(*free) - o.Connect
-		}
-		l.gather.take(&res, idle)
-	}
-	*free = o.Start.Add(o.End)
-	o.Text, o.Arrivals = "", client.Arrivals{} // looked at, and too much to keep of thousands
-	return res
-}
-
-func (l *load) request(text string) *client.Request {
-	out := l.cell.Point.Output
-	request := &client.Request{
-		Model: l.cell.Point.Model.ID, Prompt: text, MaxTokens: out.MaxTokens,
-		TopP: out.TopP, MinTokens: out.MinTokens, IgnoreEOS: out.IgnoreEOS,
-		EnableThinking: thinking(out.Thinking), ReasoningEffort: out.ReasoningEffort,
-	}
-	if out.Temperature != nil {
-		request.Temperature = *out.Temperature
-	}
-	return request
-}
-
-// check holds the response against what the prompt asked for. A response
-// without a stream has nothing to check.
-func (l *load) check(res *artifact.Result) {
-	o := res.Observation
-	if !o.Received {
-		return
-	}
-	var marker string
-	if l.workload.Canaries {
-		marker = prompt.Marker(l.workload.Seed, res.Index)
-		canary := artifact.Canary(prompt.CheckCanary(o.Text, o.Truncated, marker))
-		res.Canary = &canary
-	}
-	if l.workload.Words > 0 {
-		words := artifact.ControlledOutput(prompt.CheckWords(o.Text, o.Truncated, marker, l.workload.Words, l.cell.Point.Output.Policy))
-		res.Words = &words
-	}
-}
-
-func thinking(mode string) *bool {
-	var on bool
-	switch mode {
-	case "enabled":
-		on = true
-	case "disabled":
-	default:
-		return nil
-	}
-	return &on
 }
 
 // input gathers what the artifact says about the cell.
@@ -320,8 +266,12 @@ func (r *Runner) input(ep *endpoint, c *Cell, m measured, rel string) artifact.I
 // where the recipe claims a real engine on a real GPU.
 func labels(ep *endpoint, p recipe.Point) (engine, gpu string) {
 	engine, gpu = p.Engine.Name, p.Tier.GPU
-	if p.Engine.Version != "" {
-		engine += "-" + p.Engine.Version
+	version := p.Engine.Version
+	if said := ep.reported.Version; said != nil && version != "" && !sameVersion(version, *said) && !ep.simulated(p.Model.ID) {
+		version = *said // the recipe's would be a claim that the server denies
+	}
+	if version != "" {
+		engine += "-" + version
 	}
 	if !ep.simulated(p.Model.ID) {
 		return engine, gpu

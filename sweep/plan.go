@@ -43,11 +43,14 @@ type Cell struct {
 	SourceRecipe string
 	Point        recipe.Point
 	Requests     int
+	Arrivals     recipe.Arrivals // the zero value: a closed loop
 	Seed         int64
 	SeedOrigin   string // "recipe", "cell_digest", or "cell_digest_and_start": another in each run
 	Fresh        bool   // a connection of its own for every request
 	Included     string // the reason of the include block that added it; empty: the matrix did
 	Timeout      recipe.Timeout
+	Budget       recipe.Budget // of the cell alone
+	Abort        recipe.Abort
 }
 
 // Excluded is a point that an exclude rule took out.
@@ -81,6 +84,9 @@ func NewPlan(r *recipe.Recipe, names ...string) (*Plan, recipe.Diagnostics, erro
 	for _, s := range sweeps {
 		planned, more := expand(r, s)
 		diags = diags.Append(more)
+		if !more.HasErrors() {
+			diags = diags.Append(planned.checkMatched())
+		}
 		for _, name := range s.After {
 			if slices.ContainsFunc(sweeps, func(o *recipe.Sweep) bool { return o.Name == name }) {
 				planned.After = append(planned.After, name)
@@ -126,13 +132,17 @@ func (p *Plan) Totals() (requests, promptTokens int64) {
 func (s *PlannedSweep) Totals() (requests, promptTokens int64) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		requests += int64(c.Requests)
-		promptTokens += c.PlannedTokens()
+		requests += int64(c.Sent())
+		promptTokens += c.PlannedTokens() * int64(Replicas(c.Point))
 	}
 	return requests, promptTokens
 }
 
-// PlannedTokens is the sum of the cell's planned contexts: nominal tokens after
+// Sent is how many requests the cell sends, to all its replicas together and
+// without warm-up.
+func (c *Cell) Sent() int { return c.Requests * Replicas(c.Point) }
+
+// PlannedTokens is the sum of the cell's planned contexts, on one replica: nominal tokens after
 // the clamp to the model's window, where the recipe declares one.
 func (c *Cell) PlannedTokens() int64 {
 	var sum int64

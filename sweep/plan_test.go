@@ -427,7 +427,7 @@ func TestDigestsAreOfTheirParts(t *testing.T) {
 		for i := range plan.Sweeps {
 			s := &plan.Sweeps[i]
 			for _, c := range s.Cells {
-				if want := digest(measurement(s.Rules, c.Point, c.Requests)); c.Digest != want {
+				if want := digest(measurement(s.Rules, c.Point, c.Requests, c.Arrivals)); c.Digest != want {
 					t.Errorf("%s: %s, want %s", c.ID, c.Digest, want)
 				}
 				if want := digest(replica(c.Point)); c.Fingerprint != want {

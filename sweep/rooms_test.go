@@ -25,7 +25,7 @@ var mayImport = map[string]struct {
 	"sweep/metrics":     {nil, []string{"github.com/HdrHistogram/hdrhistogram-go"}},
 	"sweep/artifact":    {[]string{"sweep/metrics", "client"}, nil},
 	"sweep/summary":     {[]string{"sweep/artifact", "sweep/metrics"}, []string{"github.com/agext/levenshtein"}},
-	"sweep":             {[]string{"recipe", "client", "client/prompt", "client/simengine", "sweep/artifact", "sweep/metrics"}, []string{"github.com/hashicorp/go-hclog", "golang.org/x/net/http/httpproxy"}},
+	"sweep":             {[]string{"recipe", "client", "client/prompt", "client/simengine", "sweep/artifact", "sweep/metrics"}, []string{"github.com/hashicorp/go-hclog", "golang.org/x/net/http/httpproxy", "github.com/prometheus/client_model", "github.com/prometheus/common", "gonum.org/v1/gonum/stat/distuv"}},
 	"cmd/benchclient":   {[]string{"client", "sweep/metrics", "cmd/internal/view"}, nil},
 	"cmd/anvilsweep":    {[]string{"cmd/internal/cli"}, nil},
 	"cmd/internal/cli":  {[]string{"cmd/internal/view", "recipe", "sweep", "sweep/artifact", "sweep/summary", "client", "client/simengine"}, []string{"github.com/spf13/cobra", "github.com/rogpeppe/go-internal/diff", "github.com/hashicorp/go-hclog"}},

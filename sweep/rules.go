@@ -31,6 +31,7 @@ type course struct {
 	began    time.Time
 	stopped  halt // of all cells that are left
 	bad      bool // a cell did not go well
+	ran      bool // a cell was measured
 	requests int
 	tokens   int64
 	cost     float64
@@ -66,7 +67,8 @@ func ladders(cells []Cell) []*ladder {
 
 // skip is why the cell is not to be run, if it is not.
 func (s *course) skip(l *ladder, c *Cell) halt {
-	b := s.sweep.Rules.Budget
+	b, own := s.sweep.Rules.Budget, c.Budget
+	requests, tokens := c.Sent(), c.PlannedTokens()*int64(Replicas(c.Point))
 	minutes := time.Since(s.began).Minutes()
 	spent := ""
 	switch {
@@ -74,10 +76,14 @@ func (s *course) skip(l *ladder, c *Cell) halt {
 		return s.stopped
 	case l.stopped.reason != "":
 		return l.stopped
-	case b.Requests > 0 && s.requests+c.Requests > b.Requests:
-		spent = fmt.Sprintf("%d requests sent, %d more would be over %d", s.requests, c.Requests, b.Requests)
-	case b.PromptTokens > 0 && s.tokens+c.PlannedTokens() > int64(b.PromptTokens):
-		spent = fmt.Sprintf("%d prompt tokens sent, %d more would be over %d", s.tokens, c.PlannedTokens(), b.PromptTokens)
+	case own.Requests > 0 && requests > own.Requests:
+		return halt{artifact.StateSkipped, fmt.Sprintf("cell_budget: its %d requests are over %d", requests, own.Requests)}
+	case own.PromptTokens > 0 && tokens > int64(own.PromptTokens):
+		return halt{artifact.StateSkipped, fmt.Sprintf("cell_budget: its %d prompt tokens are over %d", tokens, own.PromptTokens)}
+	case b.Requests > 0 && s.requests+requests > b.Requests:
+		spent = fmt.Sprintf("%d requests sent, %d more would be over %d", s.requests, requests, b.Requests)
+	case b.PromptTokens > 0 && s.tokens+tokens > int64(b.PromptTokens):
+		spent = fmt.Sprintf("%d prompt tokens sent, %d more would be over %d", s.tokens, tokens, b.PromptTokens)
 	case b.Minutes > 0 && minutes > b.Minutes:
 		spent = fmt.Sprintf("%.1f minutes of %g are over", minutes, b.Minutes)
 	case b.Cost > 0 && s.cost > b.Cost:
@@ -100,15 +106,17 @@ func (s *course) learn(l *ladder, c *Cell, end CellEnd, baseline map[string]*flo
 			l.stopped = halt{artifact.StateNotRun, fmt.Sprintf("on_failure: rung %d is %s", c.Point.Concurrency.Value, end.State)}
 		}
 	}
-	if end.Artifact == nil && end.Document == nil {
+	if len(end.Artifacts) == 0 && end.Document == nil {
 		return diags
 	}
-	if a := end.Artifact; a != nil {
+	wall := 0.0
+	for _, a := range end.Artifacts {
 		s.requests += a.Requests
 		s.tokens += c.PlannedTokens()
-		if price := c.Point.Tier.PricePerHour; price != nil {
-			s.cost += *price * a.WallClockMS / 3_600_000
-		}
+		wall = max(wall, a.WallClockMS)
+	}
+	if price := c.Point.Tier.PricePerHour; price != nil {
+		s.cost += *price * wall / 3_600_000
 	}
 	results := recipe.Results{Result: end.metrics(), Previous: l.previous, Baseline: baseline}
 	for i := range c.Point.Concurrency.Stops {
@@ -178,20 +186,26 @@ func (l *ladder) search(run func(*Cell) (CellEnd, error)) (left []*Cell, why str
 	return left, fmt.Sprintf("search for %s: decided by %d of %d rungs, %s", goal.Text, len(tried), len(l.cells), found), nil
 }
 
-// metrics are the cell's figures by name.
+// metrics are the cell's figures by name: of several replicas their
+// aggregate's, so none where there is no aggregate.
 func (e *CellEnd) metrics() map[string]*float64 {
 	out := map[string]*float64{}
-	for _, name := range artifact.MetricNames() {
-		switch {
-		case e.Artifact != nil:
-			if v, ok := e.Artifact.Metrics.Float(name); ok {
-				out[name] = &v
-			}
-		case e.Document != nil:
-			out[name], _ = e.Document.Metric(name)
-		}
+	for _, name := range artifact.FigureNames() {
+		out[name] = e.Figure(name)
 	}
 	return out
+}
+
+// Figure is one of the cell's figures; nil where there is none.
+func (e *CellEnd) Figure(name string) *float64 {
+	switch {
+	case e.Document != nil:
+		v, _ := e.Document.Metric(name)
+		return v
+	case len(e.Artifacts) == 1:
+		return e.Artifacts[0].Figure(name)
+	}
+	return nil
 }
 
 // Baseline is the figures of earlier runs by cell digest.
@@ -207,7 +221,7 @@ func ReadBaseline(paths []string) (Baseline, error) {
 	slices.SortStableFunc(docs, func(a, b *artifact.Document) int { return a.Started.Compare(b.Started) })
 	out := Baseline{}
 	for _, d := range docs {
-		if d.Sweep != nil && d.Failed == 0 {
+		if d.Sweep != nil && d.Sweep.Replica == nil && d.Failed == 0 {
 			end := CellEnd{Document: d}
 			out[d.Sweep.CellDigest] = end.metrics()
 		}
@@ -228,7 +242,7 @@ func HoldGates(plan *Plan, dir string, baseline Baseline) ([]GateResult, error) 
 	slices.SortStableFunc(docs, func(a, b *artifact.Document) int { return a.Started.Compare(b.Started) })
 	last := map[string]*artifact.Document{}
 	for _, d := range docs {
-		if d.Sweep != nil {
+		if d.Sweep != nil && d.Sweep.Replica == nil {
 			last[d.Sweep.CellDigest] = d
 		}
 	}

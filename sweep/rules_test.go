@@ -162,7 +162,7 @@ sweep "s"`, 1)
 	if plan.Sweeps[0].Name != "scout" || plan.Sweeps[1].Name != "s" || !slices.Equal(plan.Sweeps[1].After, []string{"scout"}) {
 		t.Errorf("%s, %s after %v", plan.Sweeps[0].Name, plan.Sweeps[1].Name, plan.Sweeps[1].After)
 	}
-	r, diags := recipe.Load([]string{file(t, strings.Replace(text, "max_tokens = 32 }\n", "max_tokens = 32 }\n after = [sweep.s]\n", 1))}, recipe.Options{Metrics: artifact.MetricNames()})
+	r, diags := recipe.Load([]string{recipeFile(t, strings.Replace(text, "max_tokens = 32 }\n", "max_tokens = 32 }\n after = [sweep.s]\n", 1))}, recipe.Options{Metrics: artifact.MetricNames()})
 	if diags.HasErrors() {
 		t.Fatal(diags.List())
 	}
@@ -184,7 +184,7 @@ tier "dead" { base_url = "http://127.0.0.1:1/v1" }`, 1))
 	}
 }
 
-func file(t *testing.T, text string) string {
+func recipeFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "r.sweep.hcl")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -25,9 +24,11 @@ type Runner struct {
 	Observer Observer // may be nil
 	Trace    bool     // keep raw arrivals beside each artifact
 	Baseline Baseline // what gates compare with; may be nil
+	Locks    string   // folder with a lock for each endpoint; empty: none is taken
 	Retry    Retry    // which cells of an earlier run are run again; RetryFailed when not said
 
-	store *Store
+	store  *Store
+	unlock func() error // the endpoints
 }
 
 // Retry says which cells that an earlier run attempted are run again. Those it
@@ -62,12 +63,12 @@ type Observer interface {
 
 // CellEnd is what became of a cell.
 type CellEnd struct {
-	State    artifact.State
-	Reason   string
-	Kept     bool               // an earlier run had done it; nothing was sent
-	Path     string             // of the artifact, relative to the results folder
-	Artifact *artifact.Artifact // of a cell that was run
-	Document *artifact.Document // of a kept one, where its rules need it
+	State     artifact.State
+	Reason    string
+	Kept      bool                 // an earlier run had done it; nothing was sent
+	Path      string               // of the artifact, or the replicas' aggregate, relative to the results folder
+	Artifacts []*artifact.Artifact // of a cell that was run, one a replica
+	Document  *artifact.Document   // of a kept one, where its rules need it, and of an aggregate
 }
 
 // Report counts what became of the plan's cells.
@@ -93,7 +94,7 @@ func (r *Runner) Check() error {
 	for i := range r.Plan.Sweeps {
 		for j := range r.Plan.Sweeps[i].Cells {
 			p := r.Plan.Sweeps[i].Cells[j].Point
-			need := p.Concurrency.Value
+			need := p.Concurrency.Value * Replicas(p)
 			if embedded(p) {
 				need *= 2 // both ends are in this process
 			}
@@ -142,11 +143,19 @@ func (r *Runner) checkTier(t *recipe.Tier) (errs []error) {
 	return errs
 }
 
-// Open makes or reopens the results folder. An error leaves an existing folder
-// as it was.
+// Open makes or reopens the results folder, and takes the endpoints where Locks
+// is set. An error leaves an existing folder as it was.
 func (r *Runner) Open() (err error) {
-	r.store, err = OpenStore(r.Dir, r.Plan, r.Version)
-	return err
+	r.unlock = func() error { return nil }
+	if r.Locks != "" {
+		if r.unlock, err = lockEndpoints(r.Locks, r.Plan, r.Dir); err != nil {
+			return err
+		}
+	}
+	if r.store, err = OpenStore(r.Dir, r.Plan, r.Version); err != nil {
+		return errors.Join(err, r.unlock())
+	}
+	return nil
 }
 
 // Run runs every cell that is not already done in the folder; Open comes first.
@@ -158,8 +167,8 @@ func (r *Runner) Open() (err error) {
 // used or written.
 func (r *Runner) Run(admit, flight context.Context) (report Report, err error) {
 	report.Cells, report.States = r.Plan.Cells(), map[artifact.State]int{}
-	open := &endpoints{open: map[string]*endpoint{}, getenv: r.Getenv, logs: filepath.Join(r.Dir, "logs")}
-	defer func() { err = errors.Join(err, open.close(), r.store.Close()) }()
+	open := &endpoints{open: map[string][]*endpoint{}, getenv: r.Getenv, logs: filepath.Join(r.Dir, "logs"), crashes: map[string]int{}}
+	defer func() { err = errors.Join(err, open.close(), r.store.Close(), r.unlock()) }()
 
 	if err := r.store.journal.add(Event{Event: EventRunStarted, Reason: fmt.Sprintf("%d cells", report.Cells)}); err != nil {
 		return report, err
@@ -233,94 +242,6 @@ func (r *Runner) climb(l *ladder, run func(*Cell) (CellEnd, error)) error {
 	return nil
 }
 
-func (r *Runner) cell(admit, flight context.Context, open *endpoints, s *course, l *ladder, c *Cell, number int) (CellEnd, error) {
-	if r.store.Whole(c) {
-		files := r.store.cell(c).Artifacts
-		end := CellEnd{State: artifact.StateDone, Kept: true, Path: files[len(files)-1].Path}
-		if p := c.Point.Concurrency; len(p.Stops) > 0 || p.Search != nil || len(s.sweep.Rules.Gates) > 0 {
-			docs, err := artifact.Collect([]string{filepath.Join(r.Dir, filepath.FromSlash(end.Path))})
-			if err != nil {
-				return end, err
-			}
-			end.Document = docs[0]
-			if err := r.learn(s, l, c, end); err != nil {
-				return end, err
-			}
-		}
-		r.tell(func(o Observer) { o.CellEnded(c, end) })
-		return end, nil
-	}
-	if was := r.store.cell(c); len(was.Artifacts) > 0 && !r.Retry.again(was.State) {
-		s.bad = true
-		end := CellEnd{State: was.State, Reason: was.Reason, Kept: true, Path: was.Artifacts[len(was.Artifacts)-1].Path}
-		r.tell(func(o Observer) { o.CellEnded(c, end) })
-		return end, nil
-	}
-	why := s.skip(l, c)
-	if admit.Err() != nil {
-		why = halt{artifact.StateNotRun, "not started: " + context.Cause(admit).Error()}
-	}
-	if why.reason != "" {
-		r.store.NotRun(c, why.state, why.reason)
-		end := CellEnd{State: why.state, Reason: why.reason}
-		if admit.Err() == nil {
-			r.tell(func(o Observer) { o.CellEnded(c, end) })
-		}
-		return end, nil
-	}
-	if err := r.store.journal.add(Event{Event: EventCellStarted, Sweep: c.Sweep, Cell: c.ID}); err != nil {
-		return CellEnd{}, err
-	}
-	r.tell(func(o Observer) { o.CellStarted(c, number, r.Plan.Cells()) })
-	ep, err := open.get(c)
-	if err != nil {
-		return CellEnd{}, err
-	}
-	rel := r.store.NextPath(c)
-	var t *trace
-	if r.Trace {
-		if t, err = newTrace(filepath.Join(r.Dir, filepath.FromSlash(rel))); err != nil {
-			return CellEnd{}, err
-		}
-	}
-	run := c.salted(time.Now())
-	var noted error
-	launched := open.launch(admit, ep, c.Point, func(what, command string) {
-		r.Log.Info(what, "command", command)
-		noted = r.store.journal.add(Event{Event: EventEngineStarts, Cell: c.ID, Reason: command})
-	})
-	if noted != nil {
-		return CellEnd{}, noted
-	}
-	measured := r.measure(admit, flight, ep, launched, run, t)
-	if t != nil {
-		if err := t.keep(); err != nil {
-			return CellEnd{}, fmt.Errorf("raw trace: %w", err)
-		}
-	}
-	built, err := artifact.Build(r.input(ep, run, measured, rel))
-	if err != nil {
-		return CellEnd{}, err
-	}
-	data, err := built.Bytes()
-	if err != nil {
-		return CellEnd{}, err
-	}
-	end := CellEnd{Path: rel, Artifact: built}
-	end.State, end.Reason = outcome(built, measured)
-	if err := open.crashed(); err != nil && end.State != artifact.StateDone {
-		end.Reason += "; " + err.Error()
-		if err := r.store.journal.add(Event{Event: EventEngineCrashed, Cell: c.ID, Reason: err.Error()}); err != nil {
-			return CellEnd{}, err
-		}
-	}
-	if err := r.store.Record(c, end.State, end.Reason, rel, data); err != nil {
-		return CellEnd{}, err
-	}
-	r.tell(func(o Observer) { o.CellEnded(c, end) })
-	return end, r.learn(s, l, c, end)
-}
-
 // learn lets the rules see a cell. One that has no value for it is an error:
 // what follows would be decided by chance.
 func (r *Runner) learn(s *course, l *ladder, c *Cell, end CellEnd) error {
@@ -336,56 +257,6 @@ func (r *Runner) tell(what func(Observer)) {
 	if r.Observer != nil {
 		what(r.Observer)
 	}
-}
-
-// outcome names the cell's state and, where something failed, the most
-// frequent kinds of failure with the first message of the commonest.
-func outcome(a *artifact.Artifact, m measured) (artifact.State, string) {
-	if m.interrupted != "" {
-		return artifact.StateInterrupted, m.interrupted
-	}
-	if a.Failed == 0 {
-		return artifact.StateDone, ""
-	}
-	kinds := a.Sweep.FailureKinds
-	names := make([]string, 0, len(kinds))
-	for name := range kinds {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(x, y string) int {
-		if kinds[x] != kinds[y] {
-			return kinds[y] - kinds[x]
-		}
-		if x < y {
-			return -1
-		}
-		return 1
-	})
-	reason := fmt.Sprintf("%d of %d requests failed", a.Failed, a.Requests)
-	for i, name := range names {
-		sep := ", "
-		if i == 0 {
-			sep = ": "
-		}
-		reason += fmt.Sprintf("%s%s %d", sep, name, kinds[name])
-	}
-	if len(a.Failures) > 0 && a.Failures[0].ErrorMessage != "" {
-		reason += "; first: " + firstLine(a.Failures[0].ErrorMessage)
-	}
-	if a.Completed == 0 {
-		return artifact.StateFailed, reason
-	}
-	return artifact.StateDegraded, reason
-}
-
-func firstLine(s string) string {
-	const limit = 200
-	for i, r := range s {
-		if r == '\n' || r == '\r' || i >= limit {
-			return s[:i] + "…"
-		}
-	}
-	return s
 }
 
 // ManifestPath is where the run's manifest is.

@@ -655,7 +655,7 @@ func TestTheObserverIsToldEverything(t *testing.T) {
 	seen := &counter{}
 	r.Observer = seen
 	run(t, r)
-	if len(seen.started) != 2 || seen.done != 12 || len(seen.ended) != 2 || seen.ended[0].State != artifact.StateDone || seen.ended[0].Artifact == nil {
+	if len(seen.started) != 2 || seen.done != 12 || len(seen.ended) != 2 || seen.ended[0].State != artifact.StateDone || seen.ended[0].Artifacts == nil {
 		t.Errorf("%+v", seen)
 	}
 }

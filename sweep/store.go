@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +30,14 @@ type Store struct {
 	names    map[string]bool
 	journal  *journal
 	unlock   func() error
+	saved    time.Time // when the manifest was last written
+	dirty    bool      // it says less than is known
 }
+
+// saveEvery is how often the manifest is written at most: it names every cell,
+// and thousands of cells would spend their time on it. What it does not name
+// yet, the journal does.
+const saveEvery = time.Second
 
 // OpenStore makes or reopens the results folder, checks that it can be
 // written, merges the plan into its manifest and writes it.
@@ -69,7 +75,13 @@ func OpenStore(dir string, plan *Plan, version string) (*Store, error) {
 const lockName = ".lock"
 
 // Close lets the next run in.
-func (s *Store) Close() error { return errors.Join(s.journal.close(), s.unlock()) }
+func (s *Store) Close() error {
+	var err error
+	if s.dirty {
+		err = s.save()
+	}
+	return errors.Join(err, s.journal.close(), s.unlock())
+}
 
 // sweepUp removes the temporary files of a run that was killed: nothing names
 // them, and no other run is in the folder.
@@ -155,56 +167,6 @@ func (s *Store) addSweep(sweep *PlannedSweep, before map[string]artifact.Manifes
 	}
 }
 
-// adopt takes in artifacts that the manifest does not name: a run that was
-// killed wrote them and did not come to naming them.
-func (s *Store) adopt() error {
-	cells := filepath.Join(s.dir, "cells")
-	if _, err := os.Stat(cells); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	docs, err := artifact.Collect([]string{cells})
-	if err != nil {
-		return err
-	}
-	slices.SortStableFunc(docs, func(a, b *artifact.Document) int { return a.Started.Compare(b.Started) }) // the last attempt counts
-	for _, d := range docs {
-		rel, err := filepath.Rel(s.dir, d.Path)
-		if err != nil || s.names[filepath.ToSlash(rel)] || d.Sweep == nil {
-			continue
-		}
-		at, planned := s.at[key(d.Sweep.Name, d.Sweep.CellDigest)]
-		if !planned {
-			s.add(artifact.ManifestCell{
-				ID: d.Sweep.CellID, Digest: d.Sweep.CellDigest, Sweep: d.Sweep.Name, Axes: d.Sweep.Axes,
-				Repeat: d.Sweep.Repeat, Requests: d.Requests, Stale: true,
-			})
-			at = len(s.manifest.Cells) - 1
-		}
-		file := artifact.ManifestFile{Path: filepath.ToSlash(rel), SHA256: d.SHA256, Bytes: d.Bytes, State: stateOf(d)}
-		cell := &s.manifest.Cells[at]
-		cell.State, cell.Reason = file.State, ""
-		if file.State != artifact.StateDone {
-			cell.Reason = fmt.Sprintf("%d of %d requests failed; found after a run that was killed", d.Failed, d.Requests)
-		}
-		cell.Artifacts = append(cell.Artifacts, file)
-		s.names[file.Path] = true
-	}
-	return nil
-}
-
-// stateOf is what an artifact alone says of its cell.
-func stateOf(d *artifact.Document) artifact.State {
-	switch {
-	case d.Sweep.State == "interrupted":
-		return artifact.StateInterrupted
-	case d.Failed == 0:
-		return artifact.StateDone
-	case d.Completed == 0:
-		return artifact.StateFailed
-	}
-	return artifact.StateDegraded
-}
-
 func (s *Store) add(cell artifact.ManifestCell) {
 	s.at[key(cell.Sweep, cell.Digest)] = len(s.manifest.Cells)
 	s.manifest.Cells = append(s.manifest.Cells, cell)
@@ -249,48 +211,85 @@ func sum(data []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// Whole reports whether the cell was run to success and its artifact is still
-// the one the manifest names, byte for byte.
+// Whole reports whether the cell was run to success and its artifacts are
+// still those that the manifest names, byte for byte.
 func (s *Store) Whole(c *Cell) bool {
 	cell := s.cell(c)
-	if cell.State != artifact.StateDone || len(cell.Artifacts) == 0 {
+	files := cell.LastAttempt()
+	if cell.State != artifact.StateDone || len(files) == 0 {
 		return false
 	}
-	last := cell.Artifacts[len(cell.Artifacts)-1]
-	data, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(last.Path)))
-	return err == nil && sum(data) == last.SHA256
+	for _, f := range files {
+		data, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(f.Path)))
+		if err != nil || sum(data) != f.SHA256 {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *Store) cell(c *Cell) *artifact.ManifestCell {
 	return &s.manifest.Cells[s.at[key(c.Sweep, c.Digest)]]
 }
 
-// NextPath is where the cell's next artifact goes, relative to the folder, in
-// slashes: a name no earlier attempt has.
-func (s *Store) NextPath(c *Cell) string {
-	rel := path.Join("cells", short(c.Sweep), c.ID+".json")
-	for n := 2; s.taken(rel); n++ {
-		rel = path.Join("cells", short(c.Sweep), fmt.Sprintf("%s.attempt%d.json", c.ID, n))
-	}
-	return rel
+// file is one to be written, its path relative to the folder, in slashes.
+type file struct {
+	rel  string
+	data []byte
 }
 
-func (s *Store) taken(rel string) bool {
-	_, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(rel)))
-	return s.names[rel] || err == nil
+// NextStem is where the files of the cell's next attempt go, without what tells
+// its replicas apart: a name no earlier attempt has.
+func (s *Store) NextStem(c *Cell, replicas int) string {
+	first := path.Join("cells", short(c.Sweep), c.ID)
+	stem := first
+	for n := 2; s.taken(stem, replicas); n++ {
+		stem = fmt.Sprintf("%s.attempt%d", first, n)
+	}
+	return stem
 }
 
-// Record writes the artifact, then the manifest that names it.
-func (s *Store) Record(c *Cell, state artifact.State, reason, rel string, data []byte) error {
-	if err := s.write(rel, data); err != nil {
-		return err
+// replicaPath is the file of a replica; a cell's only server has none in its
+// name.
+func replicaPath(stem string, i, replicas int) string {
+	if replicas == 1 {
+		return stem + ".json"
 	}
-	s.names[rel] = true
+	return fmt.Sprintf("%s.replica%d.json", stem, i+1)
+}
+
+// aggregatePath is where the files of a cell's replicas are joined.
+func aggregatePath(replica string) string {
+	return strings.TrimSuffix(replica, ".replica1.json") + ".aggregate.json"
+}
+
+func (s *Store) taken(stem string, replicas int) bool {
+	for i := range replicas {
+		rel := replicaPath(stem, i, replicas)
+		if _, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(rel))); s.names[rel] || err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Record writes the files of one attempt, then the manifest that names them.
+func (s *Store) Record(c *Cell, state artifact.State, reason string, files ...file) error {
 	cell := s.cell(c)
+	attempt := cell.Attempts() + 1
+	var named []artifact.ManifestFile
+	for _, f := range files {
+		if err := s.write(f.rel, f.data); err != nil {
+			return err
+		}
+		s.names[f.rel] = true
+		named = append(named, artifact.ManifestFile{Path: f.rel, SHA256: sum(f.data), Bytes: int64(len(f.data)), State: state, Attempt: attempt})
+	}
 	cell.State, cell.Reason = state, reason
-	cell.Artifacts = append(cell.Artifacts, artifact.ManifestFile{
-		Path: rel, SHA256: sum(data), Bytes: int64(len(data)), State: state,
-	})
+	cell.Artifacts = append(cell.Artifacts, named...)
+	if s.dirty = true; time.Since(s.saved) < saveEvery {
+		return nil
+	}
 	return s.save()
 }
 
@@ -309,7 +308,11 @@ func (s *Store) save() error {
 	if err != nil {
 		return err
 	}
-	return artifact.WriteFile(filepath.Join(s.dir, artifact.ManifestName), data)
+	if err := artifact.WriteFile(filepath.Join(s.dir, artifact.ManifestName), data); err != nil {
+		return err
+	}
+	s.saved, s.dirty = time.Now(), false
+	return nil
 }
 
 func (s *Store) write(rel string, data []byte) error {

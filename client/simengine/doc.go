@@ -28,11 +28,14 @@
 //     its slot is free from the next step on. A request that is not streamed
 //     runs to its end.
 //
+//   - Where Memory is set, a sequence waits until the KV cache has room for it, and
+//     the youngest goes back to the queue where those that run outgrow it.
+//
 // Texts obey the benchmark's instructions (canary marker, words) and depend on
 // the seed and the prompt only; times are real.
 //
 // A request can be made to go wrong in a named way: see Faults. At /tokenize it
-// counts as vLLM does.
+// counts as vLLM does, at /metrics it tells under vLLM's names what it does.
 //
 // It may import client/prompt, and owns fasthttp's server. Responses that break
 // HTTP itself are written by hand.

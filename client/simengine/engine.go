@@ -21,6 +21,14 @@ type Options struct {
 	Template int
 	// NoTokenizer: /tokenize is not there.
 	NoTokenizer bool
+	// Loading is how long the engine answers 503 after it was started, as one
+	// that reads its weights does.
+	Loading time.Duration
+	// Memory is how many tokens the KV cache holds, 0 for no limit: sequences
+	// wait for room, and the youngest is preempted where those that run outgrow it.
+	Memory int
+	// Crash is called by the fault "crash"; nil: the engine closes.
+	Crash func()
 	// Fault names how the n-th chat request, from 1, is to fail; nil or "":
 	// not at all. See Faults.
 	Fault func(n int, model string) string
@@ -36,6 +44,7 @@ type Engine struct {
 	cancel    context.CancelFunc
 	done      sync.WaitGroup
 	failed    error // of Serve; read after done
+	loaded    time.Time
 }
 
 // New makes an engine; Listen starts it.
@@ -52,7 +61,8 @@ func (e *Engine) Listen(address string) error {
 		return err
 	}
 	e.listener = &listener{Listener: l, open: map[*tracked]bool{}}
-	e.scheduler = newScheduler(e.opts.Profile)
+	e.scheduler = newScheduler(e.opts.Profile, e.opts.Memory)
+	e.loaded = time.Now().Add(e.opts.Loading)
 	server := &fasthttp.Server{
 		Handler: e.handle, Name: "anvilsweep-sim", NoDefaultDate: true,
 		MaxRequestBodySize: 64 << 20, Logger: silent{},
@@ -86,6 +96,15 @@ func (e *Engine) Close() error {
 	e.done.Wait()
 	e.listener.wait()
 	return errors.Join(err, e.failed)
+}
+
+// crash ends the engine as a crash would: nothing is answered any more.
+func (e *Engine) crash() {
+	if e.opts.Crash != nil {
+		e.opts.Crash()
+		return
+	}
+	go func() { _ = e.Close() }() // it waits for the handler that called us
 }
 
 // silent drops the server's notes of clients that went away.

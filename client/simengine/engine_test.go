@@ -333,7 +333,7 @@ func TestQueueing(t *testing.T) {
 
 // The step's length is arithmetic; the clock is not asked.
 func TestStepLength(t *testing.T) {
-	s := newScheduler(Profile{MaxSeqs: 3, PrefillTokS: 1000, PrefillChunk: 100, DecodeStep: 10 * time.Millisecond, DecodePerSeq: time.Millisecond, PrefixBlock: 16, CacheTokens: 1024})
+	s := newScheduler(Profile{MaxSeqs: 3, PrefillTokS: 1000, PrefillChunk: 100, DecodeStep: 10 * time.Millisecond, DecodePerSeq: time.Millisecond, PrefixBlock: 16, CacheTokens: 1024}, 0)
 	for _, n := range []int{30, 120, 50, 5} {
 		s.add(newSequence(n, nil, 0, 2))
 	}

@@ -67,7 +67,11 @@ func statusOf(name string) int {
 	return status
 }
 
+// crashFault ends the whole engine.
+const crashFault = "crash"
+
 var answerFaults = []Fault{
+	{Name: crashFault, Does: "the engine ends at once, every request with it"},
 	{Name: statusFault, Does: "an error object with that HTTP status, 400 to 599"},
 	{Name: "retry_after", Does: "503 with Retry-After: 7", answer: func(ctx *fasthttp.RequestCtx) {
 		refuse(ctx, fasthttp.StatusServiceUnavailable, "overloaded", "try again later")

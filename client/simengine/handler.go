@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/valyala/fasthttp"
 )
@@ -57,6 +58,10 @@ func (e *Engine) handle(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	switch path := string(ctx.Path()); {
+	case time.Now().Before(e.loaded):
+		refuse(ctx, fasthttp.StatusServiceUnavailable, "loading", "The engine is loading.")
+	case path == "/metrics":
+		e.metrics(ctx)
 	case path == "/health":
 		ctx.SetStatusCode(fasthttp.StatusOK)
 	case path == "/version":
@@ -146,6 +151,10 @@ func (e *Engine) chat(ctx *fasthttp.RequestCtx) {
 	if fault == nil {
 		fault = &Fault{}
 	}
+	if fault.Name == crashFault {
+		e.crash()
+		return
+	}
 	if fault.answer != nil {
 		fault.answer(ctx)
 		return
@@ -160,6 +169,10 @@ func (e *Engine) chat(ctx *fasthttp.RequestCtx) {
 		refuse(ctx, fasthttp.StatusBadRequest, "context_length_exceeded", fmt.Sprintf(
 			"This model's maximum context length is %d tokens. However, you requested %d tokens in the messages and %d in the completion.",
 			window, tokens, r.MaxTokens))
+		return
+	}
+	if m := e.opts.Memory; m > 0 && tokens+r.MaxTokens > m {
+		refuse(ctx, fasthttp.StatusBadRequest, "context_length_exceeded", fmt.Sprintf("The KV cache holds %d tokens, and the request may need %d.", m, tokens+r.MaxTokens))
 		return
 	}
 	g := generate(&r, prompt, e.opts.Seed, reasoningFor(&r, e.opts.Profile))

@@ -14,9 +14,10 @@ type sequence struct {
 	reasoning int      // tokens
 	total     int      // tokens to generate, reasoning included
 
-	unread int // prompt tokens still to be prefilled
-	made   int // tokens generated
-	cached int // prompt tokens the prefix cache held
+	unread int  // prompt tokens still to be prefilled
+	made   int  // tokens generated
+	told   bool // how many of its tokens were cached
+	cached int  // prompt tokens the prefix cache held
 
 	// tokens carries the number of cached tokens once, then one value a token.
 	// It has room for all of them: the scheduler never waits for a reader.
@@ -31,16 +32,32 @@ func newSequence(prompt int, blocks []uint64, reasoning, total int) *sequence {
 // scheduler runs sequences in steps; see the package's model.
 type scheduler struct {
 	profile Profile
+	memory  int // tokens of KV cache; 0: no limit
 	cache   *prefixCache
+	wake    chan struct{}
+	running []*sequence // the scheduler's own
+
 	mu      sync.Mutex
 	waiting []*sequence
 	stopped bool
-	wake    chan struct{}
-	running []*sequence
+	load    load
 }
 
-func newScheduler(p Profile) *scheduler {
-	return &scheduler{profile: p, cache: newPrefixCache(p), wake: make(chan struct{}, 1)}
+// load is what the metrics page tells.
+type load struct {
+	running, used          int // sequences; tokens in the KV cache
+	queries, hits, putBack int64
+}
+
+func newScheduler(p Profile, memory int) *scheduler {
+	return &scheduler{profile: p, memory: memory, cache: newPrefixCache(p), wake: make(chan struct{}, 1)}
+}
+
+// now is the load at this moment, and how many sequences wait.
+func (s *scheduler) now() (load, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.load, len(s.waiting)
 }
 
 // add queues a sequence; one that comes after the end is ended at once.
@@ -97,16 +114,41 @@ func (s *scheduler) admit() {
 	defer s.mu.Unlock()
 	for len(s.waiting) > 0 && len(s.running) < s.profile.MaxSeqs {
 		seq := s.waiting[0]
+		if s.memory > 0 && len(s.running) > 0 && s.used()+seq.prompt+seq.made+1 > s.memory {
+			break
+		}
 		s.waiting = s.waiting[1:]
 		if seq.gone.Load() {
 			continue
 		}
 		// The last token of a prompt is always computed.
 		seq.cached = min(s.cache.hit(seq.blocks), seq.prompt-1)
-		seq.unread = seq.prompt - seq.cached
-		seq.tokens <- seq.cached
+		seq.unread = seq.prompt + seq.made - seq.cached
+		if !seq.told {
+			seq.told = true
+			seq.tokens <- seq.cached
+			s.load.queries, s.load.hits = s.load.queries+int64(seq.prompt), s.load.hits+int64(seq.cached)
+		}
 		s.running = append(s.running, seq)
 	}
+	// Those that run grow by a token a step; where they outgrow the memory the
+	// youngest goes back and is read anew.
+	for s.memory > 0 && len(s.running) > 1 && s.used()+len(s.running) > s.memory {
+		last := len(s.running) - 1
+		s.waiting = append([]*sequence{s.running[last]}, s.waiting...)
+		s.running = s.running[:last]
+		s.load.putBack++
+	}
+	s.load.running, s.load.used = len(s.running), s.used()
+}
+
+// used is how many tokens the KV cache holds for the sequences that run.
+func (s *scheduler) used() int {
+	n := 0
+	for _, seq := range s.running {
+		n += seq.prompt + seq.made
+	}
+	return n
 }
 
 // plan says how many prompt tokens the next step reads and how many sequences

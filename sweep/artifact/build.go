@@ -53,6 +53,8 @@ type Result struct {
 	Canary               *Canary             // nil where canaries are off or no stream was read
 	Words                *ControlledOutput   // nil where no words were asked for or no stream was read
 	Elapsed              time.Duration       // from before the prompt was built
+	Due                  *time.Time          // when an open loop wanted it sent; nil: a closed loop
+	NoSlot               bool                // it was due while all requests that may be in flight were
 }
 
 // Succeeded reports whether the request is a success by the format's rules.

@@ -144,7 +144,7 @@ func structMembers(v reflect.Value) []member {
 			members = append(members, structMembers(v.Field(i))...)
 			continue
 		}
-		if name := field.Tag.Get("json"); name != "" {
+		if name := field.Tag.Get("json"); name != "" && name != "-" {
 			members = append(members, member{name, v.Field(i)})
 		}
 	}

@@ -39,6 +39,10 @@ func (s *Sweep) fill(a *Artifact, results []Result, kinds []string) {
 	}
 	s.sizes(a)
 	s.cached(results, kinds)
+	s.Steady = steady(a, results)
+	s.Arrivals.fill(results, kinds)
+	s.Server.fill(a)
+	s.GPU.fill(a)
 	s.RequestObservations = facts(results, kinds)
 	s.Client = clientFacts(a, results, s.Client.Watch)
 	s.Flags = s.flags(a)
@@ -108,6 +112,9 @@ func facts(results []Result, kinds []string) []RequestFacts {
 			continue
 		}
 		f.StartOffsetMS = ptr(ms(o.Start.Sub(first)))
+		if due := results[i].Due; due != nil {
+			f.DueOffsetMS, f.NoFreeSlot = ptr(ms(due.Sub(first))), results[i].NoSlot
+		}
 		if !o.Reused && o.Connect > 0 {
 			f.ConnectMS = ptr(ms(o.Connect))
 		}

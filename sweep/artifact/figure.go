@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"anvilsweep/sweep/metrics"
@@ -28,11 +29,116 @@ func older(name string) string {
 	return name
 }
 
+// sweepFigures are the figures that stand in our own part of an artifact.
+var sweepFigures = map[string]func(*Sweep) *float64{
+	"success_rate":               func(s *Sweep) *float64 { return s.SuccessRate },
+	"prompt_size_error_pct":      func(s *Sweep) *float64 { return s.PromptSize.ErrorPctMean },
+	"inter_chunk_p50_ms":         func(s *Sweep) *float64 { return s.InterChunk.P50 },
+	"inter_chunk_p99_ms":         func(s *Sweep) *float64 { return s.InterChunk.P99 },
+	"tokens_per_chunk_mean":      func(s *Sweep) *float64 { return s.TokensPerChunkMean },
+	"cache_hit_rate":             func(s *Sweep) *float64 { return s.CacheHitRate },
+	"steady_throughput_tok_s":    func(s *Sweep) *float64 { return s.Steady.Throughput },
+	"steady_ttft_p50_ms":         func(s *Sweep) *float64 { return s.Steady.TTFT.P50 },
+	"steady_ttft_p95_ms":         func(s *Sweep) *float64 { return s.Steady.TTFT.P95 },
+	"steady_tpot_p50_ms":         func(s *Sweep) *float64 { return s.Steady.TPOT.P50 },
+	"steady_tpot_p95_ms":         func(s *Sweep) *float64 { return s.Steady.TPOT.P95 },
+	"requested_rate_per_s":       arrival(func(a *Arrivals) *float64 { return a.Requested }),
+	"achieved_rate_per_s":        arrival(func(a *Arrivals) *float64 { return a.Achieved }),
+	"delay_p95_ms":               arrival(func(a *Arrivals) *float64 { return a.Delay.P95 }),
+	"ttft_from_due_p50_ms":       arrival(func(a *Arrivals) *float64 { return a.TTFT.P50 }),
+	"ttft_from_due_p95_ms":       arrival(func(a *Arrivals) *float64 { return a.TTFT.P95 }),
+	"ttft_from_due_p99_ms":       arrival(func(a *Arrivals) *float64 { return a.TTFT.P99 }),
+	"e2e_from_due_p50_ms":        arrival(func(a *Arrivals) *float64 { return a.E2E.P50 }),
+	"e2e_from_due_p95_ms":        arrival(func(a *Arrivals) *float64 { return a.E2E.P95 }),
+	"running_requests_mean":      server(func(s *Server) *float64 { return s.Running.mean() }),
+	"waiting_requests_mean":      server(func(s *Server) *float64 { return s.Waiting.mean() }),
+	"kv_cache_use_max":           server(func(s *Server) *float64 { return s.KVUse.max() }),
+	"prefix_cache_hit_rate":      server(func(s *Server) *float64 { return s.HitRate }),
+	"preemptions":                server(func(s *Server) *float64 { return s.Preempted }),
+	"power_mean_w":               readings(func(g *GPU) *float64 { return g.PowerMean }),
+	"energy_kwh_per_mtok_output": readings(func(g *GPU) *float64 { return g.PerMtok }),
+}
+
+func arrival(of func(*Arrivals) *float64) func(*Sweep) *float64 {
+	return func(s *Sweep) *float64 {
+		if s.Arrivals == nil {
+			return nil
+		}
+		return of(s.Arrivals)
+	}
+}
+
+func server(of func(*Server) *float64) func(*Sweep) *float64 {
+	return func(s *Sweep) *float64 {
+		if s.Server == nil {
+			return nil
+		}
+		return of(s.Server)
+	}
+}
+
+func readings(of func(*GPU) *float64) func(*Sweep) *float64 {
+	return func(s *Sweep) *float64 {
+		if s.GPU == nil {
+			return nil
+		}
+		return of(s.GPU)
+	}
+}
+
+func (g *Gauge) mean() *float64 {
+	if g == nil {
+		return nil
+	}
+	return &g.Mean
+}
+
+func (g *Gauge) max() *float64 {
+	if g == nil {
+		return nil
+	}
+	return &g.Max
+}
+
+// FigureNames lists every figure of an artifact, sorted: the numbers of metrics
+// and those of our own part.
+func FigureNames() []string {
+	names := MetricNames()
+	for name := range sweepFigures {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Figure is one figure of a fresh artifact; nil where there is none.
+func (a *Artifact) Figure(name string) *float64 {
+	if of, ours := sweepFigures[name]; ours {
+		if a.Sweep == nil {
+			return nil
+		}
+		return of(a.Sweep)
+	}
+	if v, ok := a.Metrics.Float(name); ok {
+		return &v
+	}
+	return nil
+}
+
 // Metric is one figure by the name that the newest generation gives it. An
 // older file's figure comes from the key it has, or from its rows where it has
 // rows. Without a value the note says why; a throughput of a run with failures
 // is withheld.
 func (d *Document) Metric(name string) (value *float64, note string) {
+	if of, ours := sweepFigures[name]; ours {
+		if d.Sweep == nil {
+			return nil, "not in the artifact"
+		}
+		if v := of(d.Sweep); v != nil {
+			return v, ""
+		}
+		return nil, "not measured"
+	}
 	if name == "throughput_tok_s" && d.withholdsThroughput() {
 		return nil, "throughput is withheld, requests failed"
 	}

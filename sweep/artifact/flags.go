@@ -22,6 +22,11 @@ func (s *Sweep) flags(a *Artifact) []Flag {
 	if reason := s.Client.limited(a); reason != "" {
 		flags = append(flags, Flag{FlagClientLimited, reason})
 	}
+	flags = append(flags, s.Identity...)
+	flags = append(flags, s.Server.flags(a)...)
+	if arr := s.Arrivals; arr != nil && arr.NoSlot > 0 {
+		flags = append(flags, Flag{FlagNoSlot, fmt.Sprintf("%d of %d arrivals found all %d slots busy and waited; latencies from the start leave their wait out, ttft_from_due_ms and e2e_from_due_ms hold it", arr.NoSlot, a.Requests, arr.Slots)})
+	}
 	if hit := s.CacheHitRate; a.PromptCacheMode == "unique" && hit != nil && *hit > cached {
 		flags = append(flags, Flag{FlagCacheHits, fmt.Sprintf("%.1f %% of the prompt tokens came from the server's cache, though no two prompts share a beginning", 100**hit)})
 	}
@@ -51,6 +56,11 @@ func (c *ClientFacts) limited(a *Artifact) string {
 			return fmt.Sprintf("%.2f ms, %.1f %% of the %s of %.2f ms", lag, 100*lag/v, name, v)
 		}
 		return ""
+	}
+	if c.SendLag != nil {
+		if why := over(c.SendLag.Mean, "ttft_mean_ms", "mean TTFT"); why != "" {
+			return "requests of the open loop were sent late by " + why
+		}
 	}
 	if c.Turnaround != nil {
 		if why := over(c.Turnaround.Mean, "e2e_mean_ms", "mean E2E"); why != "" {

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -75,7 +76,7 @@ func verifyManifest(d *Document, r *Report) {
 func followed(d *Document, cell ManifestCell, f ManifestFile) string {
 	a := readFile(d.Beside(f.Path))
 	switch {
-	case a.Kind != KindBenchmark:
+	case a.Kind != KindBenchmark && a.Kind != KindAggregate:
 		return a.Why
 	case a.Bytes != f.Bytes || a.SHA256 != f.SHA256:
 		return fmt.Sprintf("the manifest names %d bytes with SHA-256 %s, the file has %d with %s", f.Bytes, f.SHA256, a.Bytes, a.SHA256)
@@ -83,12 +84,59 @@ func followed(d *Document, cell ManifestCell, f ManifestFile) string {
 		return "it has no sweep object"
 	case a.Sweep.CellDigest != cell.Digest:
 		return fmt.Sprintf("it is cell %s with digest %s, the manifest says %s", a.Sweep.CellID, a.Sweep.CellDigest, cell.Digest)
-	case filepath.Clean(a.Beside(a.ManifestPath)) != filepath.Clean(d.Path):
+	case a.Kind == KindBenchmark && filepath.Clean(a.Beside(a.ManifestPath)) != filepath.Clean(d.Path):
 		return fmt.Sprintf("it names the manifest %s", a.ManifestPath)
 	case f.State == StateDone && a.Failed > 0:
 		return fmt.Sprintf("the cell is done and %d of its requests failed", a.Failed)
 	}
 	return ""
+}
+
+// verifyAggregate makes the aggregate again from its replicas' artifacts: it
+// must come out the same, byte for byte.
+func verifyAggregate(d *Document, r *Report) {
+	v := &verifier{d: d, r: r}
+	replicas, _ := d.tree["replicas"].([]any)
+	var docs []*Document
+	for i, entry := range replicas {
+		in, _ := entry.(map[string]any)
+		rel, _ := in["artifact"].(string)
+		if rel == "" {
+			v.fault("replica %d names no artifact", i+1)
+			return
+		}
+		doc := readFile(d.Beside(rel))
+		if doc.Kind == KindOther {
+			v.limit("replica %d, %s, cannot be read, so the aggregate cannot be made again: %s", i+1, rel, doc.Why)
+			return
+		}
+		if doc.SHA256 != in["sha256"] {
+			v.fault("replica %d, %s, has SHA-256 %s, the aggregate names %v", i+1, rel, doc.SHA256, in["sha256"])
+		}
+		docs = append(docs, doc)
+	}
+	again, err := Combine(docs, filepath.Dir(d.Path))
+	if err != nil {
+		v.fault("its replicas cannot be taken together: %v", err)
+		return
+	}
+	data, err := Encode(again)
+	if err != nil {
+		v.fault("made again it cannot be written: %v", err)
+		return
+	}
+	if v.d.Sweep == nil { // another writer's may differ in keys, not in figures
+		for name, want := range again.Metrics {
+			if got, ok := d.metric(name); ok {
+				w, _ := again.Metrics.Float(name)
+				v.hold(near(got, w, rateTolerance), "metrics.%s is %v, the replicas make %v", name, got, want)
+			}
+		}
+	} else {
+		v.hold(bytes.Equal(data, d.data), "made again from its replicas it comes out different")
+	}
+	v.checked("replicas, with SHA-256", len(docs))
+	v.checked("figures made again", len(again.Metrics))
 }
 
 func sumFile(path string) (sum string, size int64, err error) {

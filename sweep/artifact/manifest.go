@@ -93,6 +93,32 @@ type ManifestFile struct {
 	SHA256 string `json:"sha256"`
 	Bytes  int64  `json:"bytes"`
 	State  State  `json:"state"`
+
+	Attempt int `json:"attempt"` // from 1; files of one attempt are a cell's replicas and their aggregate
+}
+
+// Attempts is how often the cell was measured.
+func (c *ManifestCell) Attempts() int {
+	if n := len(c.Artifacts); n > 0 {
+		if last := c.Artifacts[n-1].Attempt; last > 0 {
+			return last
+		}
+		return n // of a manifest from before attempts were numbered
+	}
+	return 0
+}
+
+// LastAttempt is the files of the attempt that counts, an aggregate last.
+func (c *ManifestCell) LastAttempt() []ManifestFile {
+	n := len(c.Artifacts)
+	if n == 0 {
+		return nil
+	}
+	first := n - 1
+	for first > 0 && c.Artifacts[n-1].Attempt > 0 && c.Artifacts[first-1].Attempt == c.Artifacts[n-1].Attempt {
+		first--
+	}
+	return c.Artifacts[first:]
 }
 
 // ManifestExcept is a point of the matrix that an exclude rule took out.

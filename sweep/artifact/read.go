@@ -21,6 +21,7 @@ type Kind string
 const (
 	KindBenchmark Kind = "artifact"
 	KindManifest  Kind = "manifest"
+	KindAggregate Kind = "aggregate"
 	KindOther     Kind = "other"
 )
 
@@ -63,6 +64,7 @@ type Document struct {
 	WallMS                   *float64
 	Rows                     []Row // nil where the generation has none
 	Sweep                    *Sweep
+	Members                  []string // of an aggregate: the SHA-256 of each replica's artifact
 
 	Limitations []string // what the file cannot tell, or should not have claimed
 
@@ -157,6 +159,8 @@ func Decode(path string, data []byte) *Document {
 	switch schema := tree["schema"]; schema {
 	case Schema:
 		d.readArtifact()
+	case AggregateSchema:
+		d.readAggregate()
 	case ManifestSchema:
 		var m Manifest
 		if err := json.Unmarshal(data, &m); err != nil {
@@ -172,7 +176,6 @@ func Decode(path string, data []byte) *Document {
 
 // siblings are formats that look like an artifact and are none.
 var siblings = map[string]string{
-	"anvil-serving.capacity-aggregate/v1": "an aggregate of runs, not a run",
 	"anvil-serving.benchmark-evidence/v1": "evidence about runs, not a run",
 	"anvil-serving.fast-tier-bakeoff/v1":  "a comparison of runs, not a run",
 	"anvil-serving.eval-plan/v1":          "a plan, not a run",

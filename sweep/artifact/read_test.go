@@ -28,7 +28,7 @@ func TestFilesThatAreNoArtifact(t *testing.T) {
 		"a list":           {`[1]`, "not an object"},
 		"no schema":        {`{"a":1}`, "has no schema"},
 		"another schema":   {`{"schema":"x/v1"}`, `"x/v1" is not`},
-		"aggregate":        {`{"schema":"anvil-serving.capacity-aggregate/v1"}`, "an aggregate of runs"},
+		"aggregate":        {`{"schema":"anvil-serving.capacity-aggregate/v1"}`, "no metrics"},
 		"evidence":         {`{"schema":"anvil-serving.benchmark-evidence/v1"}`, "evidence about runs"},
 		"bake-off":         {`{"schema":"anvil-serving.fast-tier-bakeoff/v1"}`, "a comparison of runs"},
 		"embedded":         {`{"benchmark_artifact":{"metrics":{}}}`, "under benchmark_artifact"},

@@ -20,9 +20,10 @@ type Sweep struct {
 	ConfigurationRule string            `json:"configuration_rule"`
 	Axes              map[string]string `json:"axes"`
 	Repeat            int               `json:"repeat"`
-	State             string            `json:"state"` // "complete" or "interrupted"
+	Replica           *Replica          `json:"replica"` // of a cell that several servers shared
+	State             string            `json:"state"`   // "complete", "interrupted" by the user, or "cut" by a rule
 	StateReason       string            `json:"state_reason"`
-	Loop              string            `json:"loop"`       // "closed"
+	Loop              string            `json:"loop"`       // "closed" or "open"
 	Connection        string            `json:"connection"` // "reuse" or "fresh"
 	Trace             *string           `json:"trace"`      // name of the raw trace beside the artifact
 	SeedOrigin        string            `json:"seed_origin"`
@@ -32,6 +33,10 @@ type Sweep struct {
 	Endpoint          Endpoint          `json:"endpoint"`
 	RequestOptions    RequestOptions    `json:"request_options"`
 	Warmup            Warmup            `json:"warmup"`
+	Identity          []Flag            `json:"-"`        // in what the server is not the recipe's; they become flags
+	Arrivals          *Arrivals         `json:"arrivals"` // of an open loop
+	Server            *Server           `json:"server"`   // what the engine's metrics page told
+	GPU               *GPU              `json:"gpu"`      // what the GPUs' readings told
 
 	// What follows is computed by Build, over all requests.
 	Attempted           int            `json:"attempted_requests"`
@@ -46,6 +51,7 @@ type Sweep struct {
 	TokensPerChunkMean  *float64       `json:"tokens_per_chunk_mean"`
 	CachedTokensTotal   *int64         `json:"prompt_tokens_cached_total"`
 	CacheHitRate        *float64       `json:"cache_hit_rate"`
+	Steady              Steady         `json:"steady"`
 	RequestObservations []RequestFacts `json:"requests"`
 	Client              ClientFacts    `json:"client"`
 	Flags               []Flag         `json:"flags"`
@@ -63,6 +69,10 @@ const (
 	FlagClientLimited = "client_limited" // the client may have bent the figures
 	FlagCacheHits     = "cache_hits"     // unique prompts were answered from the cache
 	FlagPromptSize    = "prompt_size"    // prompts sized by tokens are not of the size planned
+	FlagNoSlot        = "no_free_slot"   // arrivals waited for a slot, which latencies from the start leave out
+	FlagIdentity      = "identity"       // the server is another than the recipe's
+	FlagNotAdmitted   = "not_admitted"   // the engine ran fewer requests at once than were in flight
+	FlagPreempted     = "preempted"      // the engine put requests back
 )
 
 // Spread is a distribution, in milliseconds. All but samples is null where
@@ -82,6 +92,12 @@ type Spread struct {
 // NewSpread keeps the statistics that a spread shows.
 func NewSpread(d metrics.Distribution) Spread {
 	return Spread{Samples: d.Samples, Mean: d.Mean, Stddev: d.Stddev, Min: d.Min, P50: d.P50, P90: d.P90, P95: d.P95, P99: d.P99, Max: d.Max}
+}
+
+// Replica says which of a cell's servers the artifact is of.
+type Replica struct {
+	Number int `json:"number"` // from 1
+	Of     int `json:"of"`
 }
 
 // Program is what made the artifact.
@@ -126,6 +142,7 @@ type Endpoint struct {
 	OwnedBy        *string  `json:"owned_by"`
 	MaxModelLen    *int     `json:"max_model_len"`
 	Simulated      bool     `json:"simulated"`
+	Reported       Reported `json:"reported"`
 	Proxy          *string  `json:"proxy"`       // host:port of the proxy in between
 	UnixSocket     *string  `json:"unix_socket"` // where it was reached instead of base_url's host
 	TLSInsecure    bool     `json:"tls_insecure"`
@@ -172,6 +189,8 @@ type RequestFacts struct {
 	HTTPStatus       *int     `json:"http_status"`
 	RetryAfter       *string  `json:"retry_after"`
 	FirstToolMS      *float64 `json:"time_to_first_tool_ms"`
+	DueOffsetMS      *float64 `json:"due_offset_ms"`
+	NoFreeSlot       bool     `json:"no_free_slot"`
 	ToolChunks       int      `json:"tool_chunks"`
 }
 
@@ -197,6 +216,7 @@ type Watch struct {
 	HandleLag  *Lag     `json:"handle_lag_ms"`
 	TimerLag   *Lag     `json:"timer_lag_ms"`
 	Turnaround *Lag     `json:"turnaround_ms"`
+	SendLag    *Lag     `json:"send_lag_ms"`
 	CPUShare   *float64 `json:"cpu_share"`
 	GCPauses   int      `json:"gc_pauses"`
 	GCPauseMS  float64  `json:"gc_pause_total_ms"`

@@ -47,6 +47,8 @@ func Verify(d *Document) Report {
 	switch d.Kind {
 	case KindManifest:
 		verifyManifest(d, &r)
+	case KindAggregate:
+		verifyAggregate(d, &r)
 	case KindBenchmark:
 		v := &verifier{d: d, w: d.wire, r: &r}
 		v.layout()

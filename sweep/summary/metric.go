@@ -23,21 +23,7 @@ const (
 	CostMetric = "cost_per_mtok_output"
 	// RequestRateMetric is completed requests divided by the pool's wall time.
 	RequestRateMetric = "requests_per_s"
-	// PromptErrorMetric is the mean of 100 × (real − planned) / planned tokens.
-	PromptErrorMetric = "prompt_size_error_pct"
-	// Gaps between chunks, which are not tokens, and tokens a chunk.
-	GapP50Metric         = "inter_chunk_p50_ms"
-	GapP99Metric         = "inter_chunk_p99_ms"
-	TokensPerChunkMetric = "tokens_per_chunk_mean"
 )
-
-// fromSweep are the metrics that stand in our own part of an artifact.
-var fromSweep = map[string]func(*artifact.Sweep) *float64{
-	PromptErrorMetric:    func(s *artifact.Sweep) *float64 { return s.PromptSize.ErrorPctMean },
-	GapP50Metric:         func(s *artifact.Sweep) *float64 { return s.InterChunk.P50 },
-	GapP99Metric:         func(s *artifact.Sweep) *float64 { return s.InterChunk.P99 },
-	TokensPerChunkMetric: func(s *artifact.Sweep) *float64 { return s.TokensPerChunkMean },
-}
 
 // DefaultMetrics are shown when none is named; cost joins them where a tier
 // has a price.
@@ -45,10 +31,7 @@ var DefaultMetrics = []string{"ttft_p50_ms", "ttft_p95_ms", "tpot_p50_ms", "thro
 
 // Names lists every metric a table can show, sorted.
 func Names() []string {
-	names := append(artifact.MetricNames(), CostMetric, RequestRateMetric)
-	for name := range fromSweep {
-		names = append(names, name)
-	}
+	names := append(artifact.FigureNames(), CostMetric, RequestRateMetric)
 	slices.Sort(names)
 	return names
 }
@@ -68,12 +51,12 @@ func better(name string) string {
 			return ""
 		}
 	}
-	for _, prefix := range []string{"throughput_tok_s", "decode_tok_s", "effective_prefill_tok_s", RequestRateMetric} {
+	for _, prefix := range []string{"throughput_tok_s", "decode_tok_s", "effective_prefill_tok_s", RequestRateMetric, "steady_throughput_tok_s", "success_rate", "achieved_rate_per_s"} {
 		if strings.HasPrefix(name, prefix) {
 			return "higher"
 		}
 	}
-	for _, prefix := range []string{"ttft_", "time_to_first_output_", "tpot_", "mean_time_per_output_token_", "mean_inter_token_latency_ms_", "e2e_", "generation_", "inter_chunk_", CostMetric} {
+	for _, prefix := range []string{"ttft_", "time_to_first_output_", "tpot_", "mean_time_per_output_token_", "mean_inter_token_latency_ms_", "e2e_", "generation_", "inter_chunk_", "steady_t", "delay_", "energy_", CostMetric} {
 		if strings.HasPrefix(name, prefix) {
 			return "lower"
 		}

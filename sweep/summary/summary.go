@@ -131,18 +131,26 @@ func (s *Summary) sort(docs []*artifact.Document) []*artifact.Document {
 	var runs []*artifact.Document
 	rank := map[string]int{}
 	replaced := map[string]string{}
+	joined := map[string]string{} // aggregates by the SHA-256 of their replicas' artifacts
 	for _, d := range docs {
-		if d.Kind == artifact.KindManifest {
+		switch d.Kind {
+		case artifact.KindManifest:
 			s.read(d, rank, replaced)
+		case artifact.KindAggregate:
+			for _, sum := range d.Members {
+				joined[sum] = d.Path
+			}
 		}
 	}
 	for _, d := range docs {
 		switch {
 		case d.Kind == artifact.KindManifest:
-		case d.Kind != artifact.KindBenchmark:
+		case d.Kind == artifact.KindOther:
 			s.LeftOut = append(s.LeftOut, LeftOut{Path: d.Path, Why: d.Why})
 		case replaced[d.Path] != "":
 			s.LeftOut = append(s.LeftOut, LeftOut{Path: d.Path, Why: replaced[d.Path]})
+		case joined[d.SHA256] != "":
+			s.LeftOut = append(s.LeftOut, LeftOut{Path: d.Path, Why: "a replica, in the table as part of " + joined[d.SHA256]})
 		default:
 			runs = append(runs, d)
 		}
@@ -166,7 +174,7 @@ func (s *Summary) read(d *artifact.Document, rank map[string]int, replaced map[s
 			switch {
 			case cell.Stale:
 				replaced[path] = "measured under an earlier recipe; the cell is not in it any more"
-			case i < len(cell.Artifacts)-1:
+			case i < len(cell.Artifacts)-len(cell.LastAttempt()):
 				replaced[path] = "replaced by a later attempt at the same cell"
 			}
 		}
@@ -307,15 +315,6 @@ func figure(d *artifact.Document, name string, c Column) (*float64, string) {
 		}
 		rate := float64(d.Completed) / (*d.WallMS / 1000)
 		return &rate, ""
-	}
-	if read, ours := fromSweep[name]; ours {
-		if d.Sweep == nil {
-			return nil, "not in the artifact"
-		}
-		if v := read(d.Sweep); v != nil {
-			return v, ""
-		}
-		return nil, "not measured"
 	}
 	return d.Metric(name)
 }

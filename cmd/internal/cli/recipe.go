@@ -42,7 +42,7 @@ func nothing(string) string { return "" }
 // load reads the recipe and plans it. What is wrong with it comes back as
 // diagnostics, with a usage error once they hold an error.
 func (f *recipeFlags) load(env Env, paths []string) (*sweep.Plan, recipe.Diagnostics, error) {
-	opts := recipe.Options{VarFiles: f.varFiles, Getenv: env.Getenv, Metrics: artifact.MetricNames()}
+	opts := recipe.Options{VarFiles: f.varFiles, Getenv: env.Getenv, Metrics: artifact.FigureNames()}
 	for _, v := range f.vars {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok || name == "" {

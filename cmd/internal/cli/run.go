@@ -21,7 +21,7 @@ func newRun(env Env) *cobra.Command {
 	var grace time.Duration
 	var trace bool
 	var baseline []string
-	var retry string
+	var retry, locks string
 	cmd := &cobra.Command{
 		Use:   "run FILE|DIR... --out DIR",
 		Short: "Run a recipe's cells and write their artifacts",
@@ -53,13 +53,14 @@ line, the recipe or the folder is wrong and nothing was sent; 3 a gate said no;
 			if err != nil {
 				return err
 			}
-			return run(env, plan, &sweep.Runner{Plan: plan, Dir: out, Trace: trace, Retry: sweep.Retry(retry)}, grace, baseline)
+			return run(env, plan, &sweep.Runner{Plan: plan, Dir: out, Trace: trace, Retry: sweep.Retry(retry), Locks: locks}, grace, baseline)
 		},
 	}
 	flags.add(cmd)
 	cmd.Flags().StringVarP(&out, "out", "o", "", "results `folder`; made if it is not there")
 	cmd.Flags().StringArrayVar(&baseline, "baseline", nil, "results `folder` of an earlier run, which gates compare with; may be given again")
 	cmd.Flags().StringVar(&retry, "retry", "failed", "which cells of an earlier run are run again: all that `failed`, only those interrupted, or none")
+	cmd.Flags().StringVar(&locks, "endpoint-locks", "", "`folder` shared by the runs of a machine: a sweep on an endpoint that another one is using is refused")
 	cmd.Flags().BoolVar(&trace, "trace", false, "keep the arrival of every chunk in a compressed file beside each artifact")
 	cmd.Flags().DurationVar(&grace, "grace", 30*time.Second, "after Ctrl-C, how `long` requests in flight may take to finish")
 	return cmd

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,8 @@ func newSim(env Env) *cobra.Command {
 	var models []string
 	var seed int64
 	var faults bool
+	var loading time.Duration
+	var memory int
 	names := make([]string, 0, 4)
 	for _, p := range simengine.Profiles() {
 		names = append(names, p.Name)
@@ -23,7 +26,8 @@ func newSim(env Env) *cobra.Command {
 		Short: "Serve the embedded engine, a simulation of an LLM server",
 		Long: `Serve the embedded engine at an address: an OpenAI-compatible server with a plain
 model of prefill, decode, batching, queueing and prefix cache. It is a simulation
-and says so: artifacts made against it have engine and gpu "sim". Ctrl-C stops it.
+and says so: artifacts made against it have engine and gpu "sim". /metrics is a page of
+Prometheus text under vLLM's names. Ctrl-C stops it.
 
 A request for the model "NAME!FAULT" is answered wrongly in a named way, to see what
 a client makes of it; --faults lists them.`,
@@ -42,7 +46,13 @@ a client makes of it; --faults lists them.`,
 			if err != nil {
 				return usage(fmt.Errorf("--profile: %w", err))
 			}
-			engine := simengine.New(simengine.Options{Profile: p, Models: models, Seed: seed})
+			engine := simengine.New(simengine.Options{
+				Profile: p, Models: models, Seed: seed, Loading: loading, Memory: memory,
+				Crash: func() {
+					logger(env).Error("simulated crash: the engine ends, as a request asked for")
+					env.Exit(exitFailed)
+				},
+			})
 			if err := engine.Listen(listen); err != nil {
 				return usage(fmt.Errorf("--listen %s: %w", listen, err))
 			}
@@ -59,6 +69,8 @@ a client makes of it; --faults lists them.`,
 	cmd.Flags().StringVar(&profile, "profile", "small", "how fast it is: "+strings.Join(names, ", "))
 	cmd.Flags().StringArrayVar(&models, "model", nil, "model `id` to serve, others get 404; may be given again (default: any)")
 	cmd.Flags().BoolVar(&faults, "faults", false, "list the faults that a request can ask for, and serve nothing")
+	cmd.Flags().DurationVar(&loading, "loading", 0, "how `long` it answers 503 after it was started, like an engine that loads its weights")
+	cmd.Flags().IntVar(&memory, "memory", 0, "`tokens` that its KV cache holds; sequences beyond wait or are preempted (default: no limit)")
 	cmd.Flags().Int64Var(&seed, "seed", 0, "seed of the generated texts")
 	return cmd
 }

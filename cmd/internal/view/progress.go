@@ -95,7 +95,7 @@ func (p *Progress) CellStarted(c *sweep.Cell, number, of int) {
 		p.draw()
 		return
 	}
-	p.log.Info("cell started", "cell", c.ID, "number", fmt.Sprintf("%d/%d", number, of), "requests", c.Requests)
+	p.log.Info("cell started", "cell", c.ID, "number", fmt.Sprintf("%d/%d", number, of), "requests", c.Sent())
 }
 
 // RequestDone is part of sweep.Observer.
@@ -114,7 +114,7 @@ func (p *Progress) CellEnded(c *sweep.Cell, end sweep.CellEnd) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended++
-	p.requests -= int64(c.Requests - p.inCell) // those never sent are not ahead any more
+	p.requests -= int64(c.Sent() - p.inCell) // those never sent are not ahead any more
 	p.inCell, p.current = 0, nil
 	switch {
 	case end.Kept:
@@ -130,18 +130,22 @@ func (p *Progress) CellEnded(c *sweep.Cell, end sweep.CellEnd) {
 		p.erase()
 		p.log.Warn("cell "+string(end.State), "cell", c.ID, "reason", line(end.Reason))
 	case !p.live:
-		p.log.Info("cell done", append([]any{"cell", c.ID}, figures(end.Artifact)...)...)
+		p.log.Info("cell done", append([]any{"cell", c.ID}, figures(end)...)...)
 	}
 	if p.live {
 		p.draw()
 	}
 }
 
-func figures(a *artifact.Artifact) []any {
-	out := []any{"completed", a.Completed}
+func figures(end sweep.CellEnd) []any {
+	completed := 0
+	for _, a := range end.Artifacts {
+		completed += a.Completed
+	}
+	out := []any{"completed", completed}
 	for _, name := range []string{"ttft_p50_ms", "throughput_tok_s"} {
-		if v, ok := a.Metrics.Float(name); ok {
-			out = append(out, name, human(v))
+		if v := end.Figure(name); v != nil {
+			out = append(out, name, human(*v))
 		}
 	}
 	return out
@@ -163,7 +167,7 @@ func (p *Progress) draw() {
 		parts = append(parts, fmt.Sprintf("%d not done", p.failed))
 	}
 	if p.current != nil {
-		parts = append(parts, fmt.Sprintf("%s %d/%d", p.current.ID, p.inCell, p.current.Requests))
+		parts = append(parts, fmt.Sprintf("%s %d/%d", p.current.ID, p.inCell, p.current.Sent()))
 	}
 	if p.bad > 0 {
 		parts = append(parts, fmt.Sprintf("%d requests failed", p.bad))

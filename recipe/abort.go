@@ -1,0 +1,124 @@
+package recipe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// Abort ends a cell that can no longer be worth its time.
+type Abort struct {
+	After       int     // responses that are looked at first; 0: never
+	ErrorRate   float64 // share of failures at which the cell ends; 1 when not said: all of them
+	AtMaxTokens bool    // and where every response ran into max_tokens
+}
+
+var abortSchema = schemaOf("after error_rate at_max_tokens")
+
+// defaultAfter is how many failures in a row a cell has before it ends, where
+// the recipe does not say.
+const defaultAfter = 16
+
+func (l *loader) abort(f *fields, content *hcl.BodyContent) Abort {
+	out := Abort{After: defaultAfter, ErrorRate: 1}
+	blocks := content.Blocks.OfType("abort")
+	if len(blocks) == 0 {
+		return out
+	}
+	if len(blocks) > 1 {
+		f.fail(blocks[1].DefRange, "Declared twice", "A sweep has one abort block.")
+	}
+	inner, _ := l.body(blocks[0], l.plainScope(), l.base, abortSchema)
+	out.After = inner.whole("after", 0, maxRequests, defaultAfter)
+	out.AtMaxTokens = inner.flag("at_max_tokens", false)
+	if rate := inner.decimal("error_rate", 0, 1); rate != nil {
+		if out.ErrorRate = *rate; *rate == 0 {
+			inner.fail(inner.known["error_rate"].at, "Wrong error_rate", "error_rate is a share above 0, up to 1; after = 0 switches the rule off.")
+		}
+	}
+	f.bad = f.bad || inner.bad
+	return out
+}
+
+// Matched is a pair of values of one axis that differ in the declared factors
+// alone: a control and a candidate.
+type Matched struct {
+	At                 Place
+	Name               string
+	Axis               string
+	Control, Candidate string   // values of the axis, as plans show them
+	Factors            []string // such as "engine.flags.speculative_tokens"
+}
+
+var (
+	matchedSchema = schemaOf("axis control candidate factor")
+	factorRoots   = []string{"engine", "load", "model", "sampling", "tier", "workload"}
+)
+
+func (l *loader) matched(f *fields, content *hcl.BodyContent, axes []Axis) []Matched {
+	var out []Matched
+	for _, block := range content.Blocks.OfType("matched") {
+		inner, _ := l.body(block, l.sweepScope(), l.sweepContext(), matchedSchema)
+		m := Matched{At: placeOf(block.DefRange), Name: block.Labels[0]}
+		need := func(name, hint string) string {
+			g, ok := inner.require(name, hint)
+			if !ok {
+				return ""
+			}
+			return textOf(g.value)
+		}
+		m.Axis = need("axis", "the name of the axis that the pair is on")
+		m.Control = need("control", "a value of the axis")
+		m.Candidate = need("candidate", "a value of the axis")
+		if g, ok := inner.require("factor", "what the two differ in, such as \"engine.flags.speculative_tokens\""); ok {
+			for _, v := range inner.elements("factor", g) {
+				path := textOf(v.value)
+				if root, _, _ := strings.Cut(path, "."); !slices.Contains(factorRoots, root) {
+					inner.fail(v.at, "Wrong factor", "A factor is a path into a cell's identity that begins with one of %s, such as \"engine.flags.speculative_tokens\".", list("", factorRoots))
+					break
+				}
+				m.Factors = append(m.Factors, path)
+			}
+		}
+		if !inner.bad && !f.bad {
+			inner.onAxis(m, axes)
+		}
+		f.bad = f.bad || inner.bad
+		out = append(out, m)
+	}
+	return out
+}
+
+// onAxis holds that both values are on the axis.
+func (f *fields) onAxis(m Matched, axes []Axis) {
+	var names []string
+	for _, axis := range axes {
+		for i, name := range strings.Split(axis.Name, "+") {
+			names = append(names, name)
+			if name != m.Axis {
+				continue
+			}
+			var values []string
+			for _, v := range axis.Values {
+				values = append(values, Parts(v)[i].String())
+			}
+			for attribute, value := range map[string]string{"control": m.Control, "candidate": m.Candidate} {
+				if !slices.Contains(values, value) {
+					f.fail(f.known[attribute].at, "Not on the axis", "%s has no %q.%s", m.Axis, value, suggestion(value, values, ""))
+				}
+			}
+			if m.Control == m.Candidate {
+				f.fail(f.known["candidate"].at, "A pair of one", "control and candidate are both %q.", m.Control)
+			}
+			return
+		}
+	}
+	f.fail(f.known["axis"].at, "No such axis", "The sweep has no axis %q.%s", m.Axis, suggestion(m.Axis, names, ""))
+}
+
+// Pair is the pair for people.
+func (m Matched) Pair() string {
+	return fmt.Sprintf("%s %s against %s", m.Axis, m.Candidate, m.Control)
+}
