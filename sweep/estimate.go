@@ -74,7 +74,8 @@ func (p *Plan) Estimate(measured map[string]float64) Estimate {
 }
 
 // assumed is the cell's time by the assumed rates: all prompts one after the
-// other, and each stream's answers one after the other.
+// other, and each stream's answers one after the other; an open loop takes as long as its
+// arrivals.
 func (c *Cell) assumed() float64 {
 	output := summaryTokens
 	if words := c.Point.Output.Words; words > 0 {
@@ -84,7 +85,7 @@ func (c *Cell) assumed() float64 {
 	requests := c.Requests + c.Point.Concurrency.Warmup
 	tokens := float64(c.PlannedTokens()) * float64(requests) / float64(c.Requests)
 	waves := float64(requests) / float64(min(c.Point.Concurrency.Value, requests))
-	return tokens/AssumedPrefillTokS + waves*float64(output)/AssumedDecodeTokS
+	return max(tokens/AssumedPrefillTokS+waves*float64(output)/AssumedDecodeTokS, span(c.Arrivals, c.Requests).Seconds())
 }
 
 // WallTimes are the seconds that the cells of a results folder took, by digest.

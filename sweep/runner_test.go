@@ -22,7 +22,43 @@ import (
 	"anvilsweep/sweep/artifact"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain is also an engine that crashes at its first request, for tests of
+// engines that a run starts.
+func TestMain(m *testing.M) {
+	if address := os.Getenv("ANVILSWEEP_TEST_ENGINE"); address != "" {
+		profile, err := simengine.ProfileByName("instant")
+		if err != nil {
+			panic(err)
+		}
+		e := simengine.New(simengine.Options{
+			Profile: profile, Models: []string{"m"}, Loading: 100 * time.Millisecond,
+			Fault: func(int, string) string { return "crash" },
+			Crash: func() {
+				fmt.Println("simulated crash: out of memory")
+				os.Exit(9)
+			},
+		})
+		if err := e.Listen(address); err != nil {
+			panic(err)
+		}
+		select {}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// freePort is an address that nothing listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
 
 // sim serves the embedded engine at an address, with a fault for each request.
 func sim(t *testing.T, profile string, fault func(n int, model string) string) *simengine.Engine {

@@ -19,9 +19,11 @@ import (
 
 func simWith(t *testing.T, opts simengine.Options) *simengine.Engine {
 	t.Helper()
-	var err error
-	if opts.Profile, err = simengine.ProfileByName("instant"); err != nil {
-		t.Fatal(err)
+	if opts.Profile.Name == "" {
+		var err error
+		if opts.Profile, err = simengine.ProfileByName("instant"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	e := simengine.New(opts)
 	if err := e.Listen("127.0.0.1:0"); err != nil {
