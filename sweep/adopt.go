@@ -17,11 +17,11 @@ import (
 // adopt takes in artifacts that the manifest does not name: a run that was
 // killed wrote them and did not come to naming them.
 func (s *Store) adopt() error {
-	cells := filepath.Join(s.dir, "cells")
-	if _, err := os.Stat(cells); errors.Is(err, fs.ErrNotExist) {
-		return nil
+	unnamed, err := s.unnamed()
+	if err != nil || len(unnamed) == 0 {
+		return err
 	}
-	docs, err := artifact.Collect([]string{cells})
+	docs, err := artifact.Collect(unnamed)
 	if err != nil {
 		return err
 	}
@@ -73,6 +73,24 @@ func (s *Store) adopt() error {
 		aggregateLast(s.manifest.Cells[i].Artifacts)
 	}
 	return nil
+}
+
+// unnamed are the files under cells that the manifest does not name.
+func (s *Store) unnamed() (paths []string, err error) {
+	cells := filepath.Join(s.dir, "cells")
+	if _, err := os.Stat(cells); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	err = filepath.WalkDir(cells, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() || filepath.Ext(path) != ".json" {
+			return err
+		}
+		if rel, err := filepath.Rel(s.dir, path); err == nil && !s.names[filepath.ToSlash(rel)] {
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	return paths, err
 }
 
 // toldOf is what the journal says of artifacts, by path.

@@ -64,10 +64,18 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":    exits,
-			"holds":    holds,
-			"signal":   signalled,
-			"killed":   killed,
+			"exits":  exits,
+			"holds":  holds,
+			"signal": signalled,
+			"killed": killed,
+			"accounted": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) != 2 {
+					ts.Fatalf("usage: accounted DIR CELLS")
+				}
+				cells, err := strconv.Atoi(args[1])
+				ts.Check(err)
+				accounted(fatal{ts}, ts.MkAbs(args[0]), cells)
+			},
 			"engine":   startEngine,
 			"answer":   startAnswer,
 			"deadport": deadPort,
@@ -77,6 +85,13 @@ func TestScripts(t *testing.T) {
 		},
 	})
 }
+
+// fatal lets helpers of tests end a script.
+type fatal struct{ *testscript.TestScript }
+
+func (f fatal) Helper()                           {}
+func (f fatal) Errorf(format string, args ...any) { f.Fatalf(format, args...) }
+func (f fatal) Fatal(args ...any)                 { f.Fatalf("%v", args) }
 
 // exits CODE COMMAND...: run the command and hold its exit code.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
@@ -265,11 +280,26 @@ func killed(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	times, err := strconv.Atoi(args[0])
 	ts.Check(err)
+	var window time.Duration
 	for range times {
 		cmd := exec.Command(program(ts), args[1:]...)
 		cmd.Dir = ts.Getenv("WORK")
+		began := time.Now()
 		ts.Check(cmd.Start())
-		time.Sleep(time.Duration(5+rand.Intn(120)) * time.Millisecond)
+		// How long a process takes to come to its first cell is the machine's: the
+		// first one tells, and the others are killed around that time.
+		for window == 0 {
+			if found, err := filepath.Glob(ts.MkAbs("*/cells/*/*.json")); err == nil && len(found) > 0 {
+				window = 2 * time.Since(began)
+			}
+			if time.Since(began) > 30*time.Second {
+				ts.Check(cmd.Process.Kill())
+				_ = cmd.Wait()
+				ts.Fatalf("no cell was written in 30 s")
+			}
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(time.Duration(rand.Int63n(int64(window))))
 		ts.Check(cmd.Process.Kill())
 		_ = cmd.Wait() // it was killed, or had ended
 	}
