@@ -12,12 +12,30 @@ import (
 
 // lockFolder takes the results folder for this process, or says that another
 // has it.
-func lockFolder(path string) (unlock func() error, err error) {
+func lockFolder(path string) (*os.File, error) {
 	f, err := lockFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("output folder: %w", err)
 	}
-	return f.Close, nil
+	return f, nil
+}
+
+// inPlace holds that the folder is still the one that was locked: written into
+// another of its name, results would be in two places.
+func (s *Store) inPlace() error {
+	path := filepath.Join(s.dir, lockName)
+	there, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("output folder %s was moved or taken away while the run was using it: %w; go on with run --out where it is now", s.dir, err)
+	}
+	ours, err := s.lock.Stat()
+	if err != nil {
+		return fmt.Errorf("output folder: %w", err)
+	}
+	if !os.SameFile(there, ours) {
+		return fmt.Errorf("output folder %s is another one than the run was using; go on with run --out where that is now", s.dir)
+	}
+	return nil
 }
 
 // lockEndpoints takes every address of the plan for this run, by a file in a

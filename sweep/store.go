@@ -29,7 +29,7 @@ type Store struct {
 	at       map[string]int // sweep/digest -> index in manifest.Cells
 	names    map[string]bool
 	journal  *journal
-	unlock   func() error
+	lock     *os.File  // held while the run is in the folder
 	saved    time.Time // when the manifest was last written
 	dirty    bool      // it says less than is known
 }
@@ -57,11 +57,11 @@ func OpenStore(dir string, plan *Plan, version string) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{dir: dir, at: map[string]int{}, names: map[string]bool{}}
-	if s.unlock, err = lockFolder(filepath.Join(dir, lockName)); err != nil {
+	if s.lock, err = lockFolder(filepath.Join(dir, lockName)); err != nil {
 		return nil, err
 	}
 	if s.journal, err = openJournal(dir); err != nil {
-		return nil, errors.Join(err, s.unlock())
+		return nil, errors.Join(err, s.lock.Close())
 	}
 	s.merge(earlier, plan, version)
 	if err := errors.Join(s.sweepUp(), s.adopt(), s.copySources(plan.Recipe), s.save()); err != nil {
@@ -80,7 +80,7 @@ func (s *Store) Close() error {
 	if s.dirty {
 		err = s.save()
 	}
-	return errors.Join(err, s.journal.close(), s.unlock())
+	return errors.Join(err, s.journal.close(), s.lock.Close())
 }
 
 // sweepUp removes the temporary files of a run that was killed: nothing names
@@ -305,6 +305,9 @@ func (s *Store) NotRun(c *Cell, state artifact.State, reason string) {
 func (s *Store) save() error {
 	s.manifest.UpdatedAt = time.Now().UTC()
 	data, err := artifact.Encode(s.manifest)
+	if err == nil {
+		err = s.inPlace()
+	}
 	if err != nil {
 		return err
 	}
@@ -316,6 +319,9 @@ func (s *Store) save() error {
 }
 
 func (s *Store) write(rel string, data []byte) error {
+	if err := s.inPlace(); err != nil {
+		return err
+	}
 	full := filepath.Join(s.dir, filepath.FromSlash(rel))
 	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
 		return err

@@ -64,10 +64,11 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":  exits,
-			"holds":  holds,
-			"signal": signalled,
-			"killed": killed,
+			"exits":    exits,
+			"holds":    holds,
+			"signal":   signalled,
+			"signalat": signalledAt,
+			"killed":   killed,
 			"accounted": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) != 2 {
 					ts.Fatalf("usage: accounted DIR CELLS")
@@ -136,11 +137,32 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 5 {
 		ts.Fatalf("usage: signal CODE SERVER REQUESTS TIMES ARGS...")
 	}
-	want, err := strconv.Atoi(args[0])
+	interrupt(ts, args[0], args[3], args[4:], func() { waitRequests(ts, false, args[1:3]) })
+}
+
+// signalat CODE GLOB TIMES ARGS...: the same once a file matches.
+func signalledAt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 4 {
+		ts.Fatalf("usage: signalat CODE GLOB TIMES ARGS...")
+	}
+	interrupt(ts, args[0], args[2], args[3:], func() {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+			if found, err := filepath.Glob(ts.MkAbs(args[1])); err == nil && len(found) > 0 {
+				return
+			}
+			if time.Now().After(deadline) {
+				ts.Fatalf("no file came to match %s", args[1])
+			}
+		}
+	})
+}
+
+func interrupt(ts *testscript.TestScript, code, times string, args []string, when func()) {
+	want, err := strconv.Atoi(code)
 	ts.Check(err)
-	times, err := strconv.Atoi(args[3])
+	presses, err := strconv.Atoi(times)
 	ts.Check(err)
-	cmd := exec.Command(program(ts), args[4:]...)
+	cmd := exec.Command(program(ts), args...)
 	cmd.Dir = ts.Getenv("WORK")
 	cmd.Env = append(os.Environ(), "COLUMNS=120", "PATH="+ts.Getenv("PATH"))
 	out, err := os.Create(ts.MkAbs("out.txt"))
@@ -149,8 +171,8 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	cmd.Stdout, cmd.Stderr = out, errs
 	ts.Check(cmd.Start())
-	waitRequests(ts, false, args[1:3])
-	for range times {
+	when()
+	for range presses {
 		ts.Check(cmd.Process.Signal(os.Interrupt))
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -160,7 +182,7 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	case err = <-ended:
 	case <-time.After(time.Minute):
 		ts.Check(cmd.Process.Kill())
-		ts.Fatalf("the program did not end after %d signals", times)
+		ts.Fatalf("the program did not end after %d signals", presses)
 	}
 	ts.Check(errors.Join(out.Close(), errs.Close()))
 	var exit *exec.ExitError
