@@ -49,6 +49,13 @@ sweep "speculative" {
 
   axis "draft" { values = [0, 3] } # 0 is the control
 
+  matched "draft" { # the plan is refused where anything else differs
+    axis      = "draft"
+    control   = 0
+    candidate = 3
+    factor    = "engine.flags.speculative_tokens"
+  }
+
   context     = "4k"
   concurrency = concurrency.ladder
   output      = output.exact128

@@ -46,6 +46,12 @@ func Explain(w io.Writer, plan *sweep.Plan, s *sweep.PlannedSweep, c *sweep.Cell
 		e.from("axis."+n.Axis, n.Text, n.At)
 	}
 	e.pair("requests", fmt.Sprintf("%d, from %s; %d for warm-up", c.Requests, p.Concurrency.RequestsFrom(), p.Concurrency.Warmup))
+	if c.Arrivals.Shape != "" {
+		e.pair("arrivals", c.Arrivals.String()+", an open loop")
+	}
+	if n := sweep.Replicas(p); n > 1 {
+		e.pair("replicas", fmt.Sprintf("%d, each with all of the requests", n))
+	}
 	e.pair("prompt tokens", fmt.Sprintf("%d planned", c.PlannedTokens()))
 	seed := "derived anew in each run"
 	if fixed := c.FixedSeed(); fixed != nil {

@@ -82,6 +82,12 @@ func planned(w io.Writer, s *sweep.PlannedSweep) error {
 		if n := c.Point.Concurrency.Warmup; n > 0 {
 			rung += fmt.Sprintf("+%d", n)
 		}
+		if c.Arrivals.Shape != "" {
+			rung += " (" + c.Arrivals.String() + ")"
+		}
+		if n := sweep.Replicas(c.Point); n > 1 {
+			rung = fmt.Sprintf("%d× %s", n, rung)
+		}
 		if last != nil && slices.Equal(row, last[:len(row)]) {
 			last[len(row)] += " " + rung
 			continue
@@ -232,6 +238,8 @@ type planCell struct {
 	PromptTokens int64             `json:"prompt_tokens"`
 	Seed         *int64            `json:"seed"` // null: another in each run
 	SeedOrigin   string            `json:"seed_origin"`
+	Arrivals     string            `json:"arrivals"`
+	Replicas     int               `json:"replicas"`
 }
 
 type planExcluded struct {
@@ -320,6 +328,7 @@ func (doc *planDocument) fill(plan *sweep.Plan) {
 				ID: c.ID, Digest: c.Digest, Fingerprint: c.Fingerprint, Axes: sweep.Axes(c.Point), Included: c.Included,
 				Repeat: c.Point.Repeat, Requests: c.Requests, Warmup: c.Point.Concurrency.Warmup,
 				PromptTokens: c.PlannedTokens(), Seed: c.FixedSeed(), SeedOrigin: c.SeedOrigin,
+				Arrivals: c.Arrivals.String(), Replicas: sweep.Replicas(c.Point),
 			})
 		}
 		for _, e := range s.Excluded {
