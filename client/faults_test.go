@@ -181,10 +181,49 @@ func TestEveryFaultHasAName(t *testing.T) {
 		delete(untested, c.fault)
 	}
 	delete(untested, "status:CODE")
+	delete(untested, "crash") // ends the engine: TestAnEngineThatCrashes
 	for name := range untested {
 		t.Errorf("%s is listed and not tested", name)
 	}
 }
+
+// A crash ends every request in flight, and nothing is there for the next.
+func TestAnEngineThatCrashes(t *testing.T) {
+	profile, err := simengine.ProfileByName("small")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := simengine.New(simengine.Options{Profile: profile})
+	if err := e.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(client.Config{BaseURL: e.BaseURL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(model string) *client.Failure {
+		lane := c.Lane()
+		defer lane.Close()
+		return lane.Do(context.Background(), &client.Request{Model: model, Prompt: "count to many", MaxTokens: 2000, MinTokens: ptr(2000)}).Failure
+	}
+	other := make(chan *client.Failure)
+	go func() { other <- ask("m") }()
+	time.Sleep(100 * time.Millisecond)
+	if f := ask("m!crash"); f == nil || f.Kind != client.KindProtocol {
+		t.Errorf("%v", f)
+	}
+	if f := <-other; f == nil || f.Kind != client.KindTruncated && f.Kind != client.KindProtocol {
+		t.Errorf("%v", f)
+	}
+	if f := ask("m"); f == nil || f.Kind != client.KindDial {
+		t.Errorf("%v", f)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func ptr(n int) *int { return &n }
 
 var untested = func() map[string]bool {
 	names := map[string]bool{}

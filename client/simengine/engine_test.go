@@ -520,3 +520,71 @@ func TestManyStreams(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// get is a page of the engine.
+func get(t *testing.T, e *Engine, path string) (int, string) {
+	t.Helper()
+	resp, err := http.Get(strings.TrimSuffix(e.BaseURL(), "/v1") + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// An engine that loads answers 503 until it has.
+func TestLoading(t *testing.T) {
+	p, err := ProfileByName("instant")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := New(Options{Profile: p, Loading: 150 * time.Millisecond})
+	if err := e.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if status, _ := get(t, e, "/health"); status != http.StatusServiceUnavailable {
+		t.Errorf("status %d while it loads", status)
+	}
+	time.Sleep(200 * time.Millisecond)
+	if status, _ := get(t, e, "/health"); status != http.StatusOK {
+		t.Errorf("status %d after", status)
+	}
+}
+
+// A cache that is too small for what runs: the youngest goes back, all end
+// whole, and the page tells.
+func TestMemory(t *testing.T) {
+	s := newScheduler(Profile{Name: "p", MaxSeqs: 8, PrefillChunk: 1 << 20, PrefixBlock: 16, CacheTokens: 1 << 16}, 130)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { s.run(ctx); close(ended) }()
+	var seqs []*sequence
+	for range 3 {
+		seq := newSequence(20, nil, 0, 60)
+		seqs = append(seqs, seq)
+		s.add(seq)
+	}
+	for i, seq := range seqs {
+		n := 0
+		for range seq.tokens {
+			n++
+		}
+		if n != 61 { // the cached count, then each token
+			t.Errorf("sequence %d gave %d values, want 61", i, n)
+		}
+	}
+	if now, waiting := s.now(); now.putBack == 0 || waiting != 0 {
+		t.Errorf("%+v, %d wait", now, waiting)
+	}
+	cancel()
+	<-ended
+}

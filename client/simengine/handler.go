@@ -152,6 +152,8 @@ func (e *Engine) chat(ctx *fasthttp.RequestCtx) {
 		fault = &Fault{}
 	}
 	if fault.Name == crashFault {
+		ctx.HijackSetNoResponse(true) // the request is never answered
+		ctx.Hijack(func(net.Conn) {})
 		e.crash()
 		return
 	}
