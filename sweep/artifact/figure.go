@@ -213,6 +213,23 @@ func (d *Document) Distribution(family string) metrics.Distribution {
 	return out
 }
 
+// Values are a family's values, one a successful request that has one; nil
+// where the file has no rows.
+func (d *Document) Values(family string) []float64 {
+	var out []float64
+	for _, f := range families {
+		if f.name != family {
+			continue
+		}
+		for i := range d.Rows {
+			if v := f.of(&d.Rows[i]); v != nil {
+				out = append(out, *v)
+			}
+		}
+	}
+	return out
+}
+
 // Families lists the families of per-request figures with the suffix that
 // their keys take.
 func Families() [][2]string {

@@ -1,0 +1,167 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"anvilsweep/sweep/compare"
+)
+
+// Comparison prints a row a cell and metric: what differs first, then what may
+// not be compared and why, with the totals.
+func Comparison(w io.Writer, r *compare.Result, markdown bool) error {
+	var sides []string
+	for _, s := range r.Against {
+		sides = append(sides, fmt.Sprintf("%s (%s)", line(s.Name), plural(s.Files, "file")))
+	}
+	fmt.Fprintf(w, "%s against %s (%s)\n", strings.Join(sides, ", "), line(r.Control.Name), plural(r.Control.Files, "file"))
+	if markdown {
+		fmt.Fprintln(w)
+	}
+	several := len(r.Against) > 1
+	g := Grid{Header: []string{"cell", "metric", "verdict", "control", "candidate", "difference", "interval", "p", "n"}, Names: 3}
+	if several {
+		g.Header = slices.Insert(g.Header, 1, "against")
+		g.Names++
+	}
+	varying := varies(r)
+	tests := map[string]bool{}
+	for _, c := range r.Cells {
+		if len(c.Reasons) > 0 {
+			continue
+		}
+		for _, f := range c.Figures {
+			if f.P != nil {
+				tests[f.Test] = true
+			}
+			row := []string{short(c.Place, varying), f.Metric, mark(f.Verdict), figure(f.Control), figure(f.Candidate), "—", "—", "—", fmt.Sprintf("%d, %d", f.NControl, f.N)}
+			if f.DeltaPct != nil {
+				row[5] = fmt.Sprintf("%+.1f%%", *f.DeltaPct)
+			}
+			if f.LowPct != nil {
+				row[6] = fmt.Sprintf("%+.1f%% to %+.1f%%", *f.LowPct, *f.HighPct)
+			}
+			if f.P != nil {
+				row[7] = probability(*f.P)
+			}
+			if several {
+				row = slices.Insert(row, 1, c.Against)
+			}
+			g.Rows = append(g.Rows, row)
+		}
+	}
+	if len(g.Rows) > 0 {
+		if err := g.Write(w, markdown); err != nil {
+			return err
+		}
+	}
+	notComparable(w, r, varying)
+	totals(w, r, tests)
+	return nil
+}
+
+// mark tells good from bad without colour.
+func mark(v compare.Verdict) string {
+	switch v {
+	case compare.Better:
+		return "+ better"
+	case compare.Worse:
+		return "! worse"
+	}
+	return string(v)
+}
+
+func probability(p float64) string {
+	if p < 0.001 {
+		return "<0.001"
+	}
+	return fmt.Sprintf("%.3f", p)
+}
+
+func figure(v *float64) string {
+	if v == nil {
+		return "—"
+	}
+	return human(*v)
+}
+
+// varies names the axes that tell the comparison's cells apart.
+func varies(r *compare.Result) map[string]bool {
+	seen := map[string]string{}
+	out := map[string]bool{}
+	for _, c := range r.Cells {
+		for _, part := range strings.Split(c.Place, " ") {
+			name, value, _ := strings.Cut(part, "=")
+			if before, ok := seen[name]; ok && before != value {
+				out[name] = true
+			}
+			seen[name] = value
+		}
+	}
+	return out
+}
+
+func short(place string, varying map[string]bool) string {
+	var parts []string
+	for _, part := range strings.Split(place, " ") {
+		if name, _, _ := strings.Cut(part, "="); varying[name] {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return "(the one cell)"
+	}
+	return line(strings.Join(parts, " "))
+}
+
+// notComparable lists cells by what keeps them out.
+func notComparable(w io.Writer, r *compare.Result, varying map[string]bool) {
+	var order []string
+	cells := map[string][]string{}
+	for _, c := range r.Cells {
+		if len(c.Reasons) == 0 {
+			continue
+		}
+		why := strings.Join(c.Reasons, "; ")
+		if cells[why] == nil {
+			order = append(order, why)
+		}
+		cells[why] = append(cells[why], short(c.Place, varying))
+	}
+	for _, why := range order {
+		const shown = 6
+		list := cells[why]
+		if len(list) > shown {
+			list = append(slices.Clone(list[:shown]), fmt.Sprintf("and %d more", len(list)-shown))
+		}
+		fmt.Fprintf(w, "\nNot comparable: %s\n  %s\n", line(why), strings.Join(list, "\n  "))
+	}
+}
+
+func totals(w io.Writer, r *compare.Result, tests map[string]bool) {
+	counts := []string{}
+	for _, v := range []compare.Verdict{compare.Worse, compare.Better, compare.Changed, compare.Same, compare.TooFew, compare.NotComparable} {
+		if n := r.Count(v); n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	fmt.Fprintf(w, "\n%s.\n", strings.Join(counts, ", "))
+	var names []string
+	for name := range tests {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if len(names) > 0 {
+		held := r.Count(compare.Worse) + r.Count(compare.Better) + r.Count(compare.Changed) + r.Count(compare.Same)
+		fmt.Fprintf(w, "%s, level %g, differences under %g%% are none; of %d tests without any difference about %.2g come out at that level by chance.\n",
+			strings.Join(names, "; "), r.Alpha, r.Threshold, held, r.Alpha*float64(held))
+	}
+	if n := len(r.LeftOut); n > 0 {
+		fmt.Fprintf(w, "%s left out: files that are no run, or that a later attempt or an aggregate replaced.\n", plural(n, "file"))
+	}
+}
+
+// ComparisonJSON prints the comparison as one document.
+func ComparisonJSON(w io.Writer, r *compare.Result) error { return writeJSON(w, r) }
