@@ -23,7 +23,7 @@ func (s *Sweep) flags(a *Artifact) []Flag {
 		flags = append(flags, Flag{FlagClientLimited, reason})
 	}
 	flags = append(flags, s.Identity...)
-	flags = append(flags, s.Server.flags(a)...)
+	flags = append(flags, s.Server.flags(a, s.Arrivals != nil)...)
 	if arr := s.Arrivals; arr != nil && arr.NoSlot > 0 {
 		flags = append(flags, Flag{FlagNoSlot, fmt.Sprintf("%d of %d arrivals found all %d slots busy and waited; latencies from the start leave their wait out, ttft_from_due_ms and e2e_from_due_ms hold it", arr.NoSlot, a.Requests, arr.Slots)})
 	}

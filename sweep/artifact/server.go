@@ -46,12 +46,13 @@ func (s *Server) fill(*Artifact) {
 const short = 0.9
 
 // flags says where the engine did not do what it was asked to.
-func (s *Server) flags(a *Artifact) []Flag {
+// The slots of an open loop are no load, so there it is not looked at.
+func (s *Server) flags(a *Artifact, open bool) []Flag {
 	var flags []Flag
 	if s == nil {
 		return nil
 	}
-	if r, w := s.Running, s.Waiting; r != nil && w != nil && w.Max > 0 && r.Max < short*float64(min(a.Concurrency, a.Requests)) {
+	if r, w := s.Running, s.Waiting; !open && r != nil && w != nil && w.Max > 0 && r.Max < short*float64(min(a.Concurrency, a.Requests)) {
 		flags = append(flags, Flag{FlagNotAdmitted, fmt.Sprintf("%d requests were in flight, the engine ran at most %g of them at once and had up to %g waiting", a.Concurrency, r.Max, w.Max)})
 	}
 	if s.Preempted != nil && *s.Preempted > 0 {

@@ -60,6 +60,47 @@ func distinguish(columns []Column, second func(Column) string) {
 	}
 }
 
+// everySweep are the axes that every sweep has; they are columns, rows or the
+// workload.
+var everySweep = []string{"model", "engine", "tier", "context", "concurrency", "output"}
+
+// rowAxes are the recipe's own axes that have several values within a column:
+// without a row of their own, different cells would be taken for runs of one.
+func rowAxes(docs []*artifact.Document) []string {
+	seen := map[columnID]map[string]string{}
+	out := []string{}
+	for _, d := range docs {
+		if d.Sweep == nil {
+			continue
+		}
+		id := identify(d)
+		if seen[id] == nil {
+			seen[id] = map[string]string{}
+		}
+		for name, value := range d.Sweep.Axes {
+			if slices.Contains(everySweep, name) {
+				continue
+			}
+			if before, ok := seen[id][name]; ok && before != value && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+			seen[id][name] = value
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func ownAxes(d *artifact.Document, names []string) map[string]string {
+	out := map[string]string{}
+	if d.Sweep != nil {
+		for _, name := range names {
+			out[name] = d.Sweep.Axes[name]
+		}
+	}
+	return out
+}
+
 func priceOf(d *artifact.Document) (*float64, string) {
 	if d.Sweep == nil || d.Sweep.Tier == nil || d.Sweep.Tier.PricePerHour == nil {
 		return nil, ""

@@ -43,6 +43,7 @@ type Gap struct {
 type Section struct {
 	Model    string   `json:"model"`
 	Workload string   `json:"workload"`
+	Axes     []string `json:"axes"` // of the recipe's own, those that rows differ in
 	Columns  []Column `json:"columns"`
 	Rows     []Row    `json:"rows"`
 }
@@ -57,11 +58,13 @@ type Column struct {
 	id columnID
 }
 
-// Row is one context and concurrency.
+// Row is one context and concurrency, and one value of each of the recipe's own
+// axes that no column tells apart.
 type Row struct {
-	Context     *int   `json:"context_tokens"` // null: sampled
-	Concurrency int    `json:"concurrency"`
-	Cells       []Cell `json:"cells"` // one a column, in their order
+	Axes        map[string]string `json:"axes"`
+	Context     *int              `json:"context_tokens"` // null: sampled
+	Concurrency int               `json:"concurrency"`
+	Cells       []Cell            `json:"cells"` // one a column, in their order
 }
 
 // Cell is what one tier did at one row. Runs is 0 where it did nothing.
@@ -218,11 +221,18 @@ func (s *Summary) section(g *group) Section {
 	for i, c := range out.Columns {
 		at[c.id] = i
 	}
-	type place struct{ context, concurrency int }
+	out.Axes = rowAxes(g.docs)
+	type place struct {
+		axes                 string
+		context, concurrency int
+	}
+	axes := map[string]map[string]string{}
 	cells := map[place][][]*artifact.Document{}
 	var places []place
 	for _, d := range g.docs {
-		p := place{concurrency: d.Concurrency}
+		of := ownAxes(d, out.Axes)
+		p := place{axes: fmt.Sprint(of), concurrency: d.Concurrency}
+		axes[p.axes] = of
 		if d.ContextTokens != nil {
 			p.context = *d.ContextTokens
 		}
@@ -237,7 +247,7 @@ func (s *Summary) section(g *group) Section {
 		return cmp.Or(cmp.Compare(a.context, b.context), cmp.Compare(a.concurrency, b.concurrency))
 	})
 	for _, p := range places {
-		row := Row{Concurrency: p.concurrency}
+		row := Row{Concurrency: p.concurrency, Axes: axes[p.axes]}
 		if p.context > 0 {
 			row.Context = &p.context
 		}

@@ -338,3 +338,34 @@ func TestRealArtifactsAllCount(t *testing.T) {
 		t.Errorf("%d files, %d shown, %d left out", len(docs), len(shown), len(s.LeftOut))
 	}
 }
+
+// Values of an axis of the recipe's own are different cells: they are rows, and
+// never runs of one cell. Where the axis makes the configuration another, they
+// are columns, side by side.
+func TestOwnAxesAreNotRepeats(t *testing.T) {
+	docs := documents(t, cell{tier: "a"}, cell{tier: "a"}, cell{tier: "b"}, cell{tier: "b"})
+	for i, d := range docs {
+		if d.Sweep == nil {
+			d.Sweep = &artifact.Sweep{}
+		}
+		d.Sweep.Axes = map[string]string{"tier": d.Tier, "rate": []string{"4", "8"}[i%2]}
+	}
+	s := summarize(t, nil, docs...)
+	section := s.Sections[0]
+	if len(section.Axes) != 1 || section.Axes[0] != "rate" || len(section.Rows) != 2 || section.Rows[1].Axes["rate"] != "8" {
+		t.Fatalf("%+v", section)
+	}
+	for _, row := range section.Rows {
+		for _, c := range row.Cells {
+			if c.Runs != 1 {
+				t.Errorf("%d runs at rate %s", c.Runs, row.Axes["rate"])
+			}
+		}
+	}
+	for i, d := range docs {
+		d.Sweep.Axes = map[string]string{"draft": []string{"0", "0", "3", "3"}[i]}
+	}
+	if section := summarize(t, nil, docs...).Sections[0]; len(section.Axes) > 0 || len(section.Rows) != 1 {
+		t.Errorf("%+v", section)
+	}
+}

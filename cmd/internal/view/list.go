@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ func (p *page) list(sections []summary.Section) error {
 					continue
 				}
 				for at, text := range []string{line(section.Model), line(section.Columns[i].Name), fmt.Sprintf("w%d", names[section.Workload]),
-					contextText(row.Context), strconv.Itoa(row.Concurrency), p.counts(c)} {
+					strings.TrimSpace(axesText(row.Axes) + " " + contextText(row.Context)), strconv.Itoa(row.Concurrency), p.counts(c)} {
 					lead[at].cells = append(lead[at].cells, text)
 				}
 				for at := range figures {
@@ -66,6 +67,15 @@ func (p *page) list(sections []summary.Section) error {
 		p.say(fmt.Sprintf("w%d: %s", i+1, line(text)))
 	}
 	return nil
+}
+
+// axesText is a row's own axes, by name.
+func axesText(axes map[string]string) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(axes)) {
+		out = append(out, line(name+"="+axes[name]))
+	}
+	return strings.Join(out, " ")
 }
 
 // fit shortens models and tiers, the wider first, until a list's leading

@@ -46,16 +46,29 @@ func (p *page) section(section summary.Section) error {
 	if section.Workload != "" {
 		title += " — " + section.Workload
 	}
-	lead := []column{{metric: "context"}, {metric: "conc"}}
+	var lead []column
+	for _, name := range section.Axes {
+		axis := column{metric: line(name)}
+		for _, row := range section.Rows {
+			axis.cells = append(axis.cells, line(row.Axes[name]))
+		}
+		lead = append(lead, axis)
+	}
+	context, conc := column{metric: "context"}, column{metric: "conc"}
 	for _, row := range section.Rows {
-		lead[0].cells = append(lead[0].cells, contextText(row.Context))
-		lead[1].cells = append(lead[1].cells, strconv.Itoa(row.Concurrency))
+		context.cells = append(context.cells, contextText(row.Context))
+		conc.cells = append(conc.cells, strconv.Itoa(row.Concurrency))
+	}
+	lead = append(lead, context, conc)
+	used := 0
+	for _, c := range lead {
+		used += c.width()
 	}
 	groups := [][]column{p.requests(section)}
 	for i, m := range p.s.Metrics {
 		groups = append(groups, p.metric(section, i, m))
 	}
-	for i, table := range pack(groups, p.width-lead[0].width()-lead[1].width()) {
+	for i, table := range pack(groups, p.width-used) {
 		if i > 0 {
 			title = section.Model + " (continued)"
 		}

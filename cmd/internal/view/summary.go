@@ -28,7 +28,7 @@ func SummaryJSON(w io.Writer, s *summary.Summary) error {
 // field is a figure that is not there, its note says why.
 func SummaryCSV(w io.Writer, s *summary.Summary) error {
 	out := csv.NewWriter(w)
-	header := []string{"model", "workload", "tier", "tier_from", "context_tokens", "concurrency", "runs", "attempted", "completed", "failed", "flags"}
+	header := []string{"model", "workload", "tier", "tier_from", "axes", "context_tokens", "concurrency", "runs", "attempted", "completed", "failed", "flags"}
 	for _, m := range s.Metrics {
 		header = append(header, m.Name, m.Name+"_delta_pct", m.Name+"_best", m.Name+"_note")
 	}
@@ -40,7 +40,7 @@ func SummaryCSV(w io.Writer, s *summary.Summary) error {
 					continue
 				}
 				line := []string{
-					section.Model, section.Workload, section.Columns[i].Name, section.Columns[i].From, contextText(row.Context),
+					section.Model, section.Workload, section.Columns[i].Name, section.Columns[i].From, axesText(row.Axes), contextText(row.Context),
 					strconv.Itoa(row.Concurrency), strconv.Itoa(c.Runs), strconv.Itoa(c.Attempted), strconv.Itoa(c.Completed), strconv.Itoa(c.Failed), flagNames(c),
 				}
 				for _, v := range c.Values {

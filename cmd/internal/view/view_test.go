@@ -205,10 +205,10 @@ func TestFormatsAgree(t *testing.T) {
 				record := rows[line]
 				line++
 				for i, v := range c.Values {
-					field := record[11+4*i]
+					field := record[12+4*i]
 					if v.Value == nil {
-						if field != "" || record[11+4*i+3] == "" {
-							t.Errorf("csv has %q for a figure that is not there, note %q", field, record[11+4*i+3])
+						if field != "" || record[12+4*i+3] == "" {
+							t.Errorf("csv has %q for a figure that is not there, note %q", field, record[12+4*i+3])
 						}
 						continue
 					}
