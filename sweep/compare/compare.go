@@ -113,45 +113,13 @@ type side struct {
 	docs []*artifact.Document
 }
 
-// runs leaves the documents that count: of each cell the last attempt, of
-// replicas their aggregate.
+// runs leaves the documents that count.
 func (r *Result) runs(docs []*artifact.Document) []*artifact.Document {
-	replaced := map[string]string{}
-	for _, d := range docs {
-		switch d.Kind {
-		case artifact.KindManifest:
-			for _, cell := range d.Manifest.Cells {
-				last := len(cell.Artifacts) - len(cell.LastAttempt())
-				for i, f := range cell.Artifacts {
-					path := filepath.Clean(d.Beside(f.Path))
-					switch {
-					case cell.Stale:
-						replaced[path] = "measured under an earlier recipe"
-					case i < last:
-						replaced[path] = "replaced by a later attempt"
-					}
-				}
-			}
-		case artifact.KindAggregate:
-			for _, sum := range d.Members {
-				replaced[sum] = "part of an aggregate"
-			}
-		}
+	runs, left := artifact.Runs(docs)
+	for _, l := range left {
+		r.LeftOut = append(r.LeftOut, l.Path+": "+l.Why)
 	}
-	var out []*artifact.Document
-	for _, d := range docs {
-		why := replaced[filepath.Clean(d.Path)] + replaced[d.SHA256]
-		switch {
-		case d.Kind == artifact.KindManifest:
-		case d.Kind == artifact.KindOther:
-			r.LeftOut = append(r.LeftOut, d.Path+": "+d.Why)
-		case why != "":
-			r.LeftOut = append(r.LeftOut, d.Path+": "+why)
-		default:
-			out = append(out, d)
-		}
-	}
-	return out
+	return runs
 }
 
 // split makes a side of each value of the factor, the control first.

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"anvilsweep/sweep/artifact"
+	"anvilsweep/sweep/export"
+)
+
+// exportFormats are what export writes.
+var exportFormats = []string{"csv", "json", "benchfmt", "parquet"}
+
+func newExport(env Env) *cobra.Command {
+	var format, out string
+	var names []string
+	var long bool
+	cmd := &cobra.Command{
+		Use:   "export PATH...",
+		Short: "Write the figures of any artifacts for other programs",
+		Long: `Write every run among artifacts and folders of them, of any generation, with its
+identity and its exact figures. A figure that was not measured or is withheld is
+left out, never 0.
+
+csv is a line a run with a column a figure, with --long a line a run and figure;
+parquet is the long form for DuckDB and pandas; json has one record a run; benchfmt
+is the format of Go's benchmarks, repeats as lines of one name, for benchstat.`,
+		Example: `  anvilsweep export results/quickstart --format csv --long > figures.csv
+  anvilsweep export results/quickstart --format parquet --out figures.parquet
+  anvilsweep export results/quickstart --format benchfmt --figure ttft_p50_ms > quickstart.txt`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if !slices.Contains(exportFormats, format) {
+				return usage(fmt.Errorf("--format %q is not one of %s", format, strings.Join(exportFormats, ", ")))
+			}
+			if long && format != "csv" {
+				return usage(errors.New("--long is for csv; parquet is long, json and benchfmt have a record a run"))
+			}
+			known := artifact.FigureNames()
+			for _, name := range names {
+				if !slices.Contains(known, name) {
+					return usage(fmt.Errorf("--figure %q is no figure of an artifact", name))
+				}
+			}
+			if len(names) == 0 {
+				names = known
+			}
+			docs, err := artifact.Collect(args)
+			if err != nil {
+				return usage(err)
+			}
+			records := export.Records(docs, names)
+			if len(records) == 0 {
+				return failed(fmt.Errorf("%w in %s", errNothing, strings.Join(args, ", ")))
+			}
+			if out == "" {
+				return exported(env.Stdout, format, records, names, long)
+			}
+			if err := artifact.CheckTarget(out); err != nil {
+				return usage(err)
+			}
+			var data bytes.Buffer
+			if err := exported(&data, format, records, names, long); err != nil {
+				return err
+			}
+			if err := artifact.WriteFile(out, data.Bytes()); err != nil {
+				return failed(err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "csv", strings.Join(exportFormats, ", "))
+	cmd.Flags().BoolVar(&long, "long", false, "csv with a line a run and figure")
+	cmd.Flags().StringSliceVar(&names, "figure", nil, "`name` of a figure to write; may be given again or separated by commas (default: all)")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "`file` to write (default: standard output)")
+	return cmd
+}
+
+func exported(w io.Writer, format string, records []export.Record, names []string, long bool) error {
+	var err error
+	switch format {
+	case "csv":
+		err = export.CSV(w, records, names, long)
+	case "json":
+		err = export.JSON(w, records)
+	case "benchfmt":
+		err = export.Benchfmt(w, records)
+	case "parquet":
+		err = export.Parquet(w, records)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	return nil
+}
