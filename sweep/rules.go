@@ -218,10 +218,11 @@ func ReadBaseline(paths []string) (Baseline, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(docs, func(a, b *artifact.Document) int { return a.Started.Compare(b.Started) })
+	runs, _ := artifact.Runs(docs)
+	slices.SortStableFunc(runs, func(a, b *artifact.Document) int { return a.Started.Compare(b.Started) })
 	out := Baseline{}
-	for _, d := range docs {
-		if d.Sweep != nil && d.Sweep.Replica == nil && d.Failed == 0 {
+	for _, d := range runs {
+		if d.Sweep != nil && d.Failed == 0 {
 			end := CellEnd{Document: d}
 			out[d.Sweep.CellDigest] = end.metrics()
 		}
@@ -239,10 +240,10 @@ func HoldGates(plan *Plan, dir string, baseline Baseline) ([]GateResult, error) 
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(docs, func(a, b *artifact.Document) int { return a.Started.Compare(b.Started) })
+	runs, _ := artifact.Runs(docs) // the manifest, not a clock that may have been set, says which attempt is the last
 	last := map[string]*artifact.Document{}
-	for _, d := range docs {
-		if d.Sweep != nil && d.Sweep.Replica == nil {
+	for _, d := range runs {
+		if d.Sweep != nil {
 			last[d.Sweep.CellDigest] = d
 		}
 	}

@@ -17,11 +17,11 @@ import (
 // run is one artifact to make: values of TTFT and of the time after it, in
 // milliseconds, one a request.
 type run struct {
-	tier, engine string
-	context      int
-	concurrency  int
-	ttft, rest   []float64
-	change       func(*artifact.Input)
+	tier        string
+	context     int
+	concurrency int
+	ttft, rest  []float64
+	change      func(*artifact.Input)
 }
 
 // documents writes artifacts and reads them.
