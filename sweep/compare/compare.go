@@ -217,7 +217,7 @@ func reasons(a, b []*artifact.Document, o Options) []string {
 		}
 		if d.Sweep != nil {
 			for _, f := range d.Sweep.Flags {
-				if f.Name == artifact.FlagClientLimited {
+				if f.Name == artifact.FlagClientLimited && !slices.Contains(o.Allow, f.Name) {
 					out = append(out, fmt.Sprintf("%s is %s", filepath.Base(d.Path), f.Name))
 				}
 			}

@@ -60,7 +60,7 @@ something is worse.`,
 			sets := make([][]*artifact.Document, len(paths))
 			for i, path := range paths {
 				var err error
-				if sets[i], err = artifact.Collect([]string{path}); err != nil {
+				if sets[i], err = artifact.Figures([]string{path}); err != nil {
 					return usage(err)
 				}
 			}

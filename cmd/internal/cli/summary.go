@@ -46,7 +46,7 @@ Metrics are the artifact's own keys, and ` + summary.CostMetric + ` and ` + summ
 }
 
 func printSummary(env Env, paths []string, format string, names []string) error {
-	docs, err := artifact.Collect(paths)
+	docs, err := artifact.Figures(paths)
 	if err != nil {
 		return usage(err)
 	}
