@@ -118,6 +118,9 @@ func (s *course) learn(l *ladder, c *Cell, end CellEnd, baseline map[string]*flo
 	if price := c.Point.Tier.PricePerHour; price != nil {
 		s.cost += *price * wall / 3_600_000
 	}
+	if len(c.Point.Concurrency.Stops)+len(s.sweep.Rules.Gates) == 0 {
+		return diags // nobody asks
+	}
 	results := recipe.Results{Result: end.metrics(), Previous: l.previous, Baseline: baseline}
 	for i := range c.Point.Concurrency.Stops {
 		rule := &c.Point.Concurrency.Stops[i]

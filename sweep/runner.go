@@ -201,6 +201,7 @@ func (r *Runner) Run(admit, flight context.Context) (report Report, err error) {
 			if err := r.climb(l, run); err != nil {
 				return report, err
 			}
+			l.previous = nil // figures of thousands of ladders are not kept
 		}
 		bad[s.sweep.Name] = s.bad
 		report.Gates = append(report.Gates, s.gates...)
