@@ -1,0 +1,17 @@
+engine "vllm" {
+}
+tier "t" {
+  base_url = "http://127.0.0.1:8000/v1"
+}
+sweep "s" {
+  model       = "m"
+  engine      = engine.vllm
+  tier        = tier.t
+  context     = 1024
+  concurrency = 1
+  output      = { max_tokens = 64 }
+  cell_budget { minutes = 1 }
+  cell_budget { # ERROR: A sweep has one cell_budget block
+    minutes = 2
+  }
+}

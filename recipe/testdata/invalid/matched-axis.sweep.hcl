@@ -1,0 +1,19 @@
+engine "vllm" {
+}
+tier "t" {
+  base_url = "http://127.0.0.1:8000/v1"
+}
+sweep "s" {
+  model       = "m"
+  engine      = engine.vllm
+  tier        = tier.t
+  context     = 1024
+  concurrency = 1
+  output      = { max_tokens = 64 }
+  matched "m" {
+    axis      = "draft" # ERROR: The sweep has no axis "draft"
+    control   = 0
+    candidate = 1
+    factor    = "engine.flags.x"
+  }
+}

@@ -1,0 +1,17 @@
+engine "vllm" {
+}
+tier "t" {
+  base_url = "http://127.0.0.1:8000/v1"
+  power { # ERROR: needs either command
+    command  = ["x"]
+    exporter = "http://127.0.0.1:9400/metrics"
+  }
+}
+sweep "s" {
+  model       = "m"
+  engine      = engine.vllm
+  tier        = tier.t
+  context     = 1024
+  concurrency = 1
+  output      = { max_tokens = 64 }
+}

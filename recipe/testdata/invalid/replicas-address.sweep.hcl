@@ -1,0 +1,14 @@
+engine "vllm" {
+}
+tier "t" {
+  base_url = "http://127.0.0.1:8000/v1"
+  replicas = ["localhost:8000"] # ERROR: replicas: it must be an absolute http or https URL
+}
+sweep "s" {
+  model       = "m"
+  engine      = engine.vllm
+  tier        = tier.t
+  context     = 1024
+  concurrency = 1
+  output      = { max_tokens = 64 }
+}
