@@ -134,14 +134,14 @@ func (s *Summary) sort(docs []*artifact.Document) []*artifact.Document {
 	var runs []*artifact.Document
 	rank := map[string]int{}
 	replaced := map[string]string{}
-	joined := map[string]string{} // aggregates by the SHA-256 of their replicas' artifacts
+	joined := map[string]bool{} // SHA-256 of artifacts that an aggregate joins
 	for _, d := range docs {
 		switch d.Kind {
 		case artifact.KindManifest:
 			s.read(d, rank, replaced)
 		case artifact.KindAggregate:
 			for _, sum := range d.Members {
-				joined[sum] = d.Path
+				joined[sum] = true
 			}
 		}
 	}
@@ -152,8 +152,8 @@ func (s *Summary) sort(docs []*artifact.Document) []*artifact.Document {
 			s.LeftOut = append(s.LeftOut, LeftOut{Path: d.Path, Why: d.Why})
 		case replaced[d.Path] != "":
 			s.LeftOut = append(s.LeftOut, LeftOut{Path: d.Path, Why: replaced[d.Path]})
-		case joined[d.SHA256] != "":
-			s.LeftOut = append(s.LeftOut, LeftOut{Path: d.Path, Why: "a replica, in the table as part of " + joined[d.SHA256]})
+		case joined[d.SHA256]:
+			s.LeftOut = append(s.LeftOut, LeftOut{Path: d.Path, Why: "replicas, in the table as parts of their aggregates"})
 		default:
 			runs = append(runs, d)
 		}
