@@ -26,7 +26,7 @@ func Runs(docs []*Document) (runs []*Document, left []LeftOut) {
 			}
 		case KindAggregate:
 			for _, sum := range d.Members {
-				replaced[sum] = "a replica, part of " + d.Path
+				replaced[sum] = "replicas, taken as parts of their aggregates"
 			}
 		}
 	}

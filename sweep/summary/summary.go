@@ -131,32 +131,15 @@ func Build(docs []*artifact.Document, names []string) (*Summary, error) {
 // later one replaced, and a cell that the recipe has no more, are left out, and
 // said so.
 func (s *Summary) sort(docs []*artifact.Document) []*artifact.Document {
-	var runs []*artifact.Document
 	rank := map[string]int{}
-	replaced := map[string]string{}
-	joined := map[string]bool{} // SHA-256 of artifacts that an aggregate joins
 	for _, d := range docs {
-		switch d.Kind {
-		case artifact.KindManifest:
-			s.read(d, rank, replaced)
-		case artifact.KindAggregate:
-			for _, sum := range d.Members {
-				joined[sum] = true
-			}
+		if d.Kind == artifact.KindManifest {
+			s.read(d, rank)
 		}
 	}
-	for _, d := range docs {
-		switch {
-		case d.Kind == artifact.KindManifest:
-		case d.Kind == artifact.KindOther:
-			s.LeftOut = append(s.LeftOut, LeftOut{Path: d.Path, Why: d.Why})
-		case replaced[d.Path] != "":
-			s.LeftOut = append(s.LeftOut, LeftOut{Path: d.Path, Why: replaced[d.Path]})
-		case joined[d.SHA256]:
-			s.LeftOut = append(s.LeftOut, LeftOut{Path: d.Path, Why: "replicas, in the table as parts of their aggregates"})
-		default:
-			runs = append(runs, d)
-		}
+	runs, left := artifact.Runs(docs)
+	for _, l := range left {
+		s.LeftOut = append(s.LeftOut, LeftOut(l))
 	}
 	slices.SortStableFunc(runs, func(a, b *artifact.Document) int {
 		ra, oka := rank[a.Path]
@@ -169,17 +152,10 @@ func (s *Summary) sort(docs []*artifact.Document) []*artifact.Document {
 	return runs
 }
 
-func (s *Summary) read(d *artifact.Document, rank map[string]int, replaced map[string]string) {
+func (s *Summary) read(d *artifact.Document, rank map[string]int) {
 	for _, cell := range d.Manifest.Cells {
-		for i, f := range cell.Artifacts {
-			path := d.Beside(f.Path)
-			rank[path] = len(rank)
-			switch {
-			case cell.Stale:
-				replaced[path] = "measured under an earlier recipe; the cell is not in it any more"
-			case i < len(cell.Artifacts)-len(cell.LastAttempt()):
-				replaced[path] = "replaced by a later attempt at the same cell"
-			}
+		for _, f := range cell.Artifacts {
+			rank[d.Beside(f.Path)] = len(rank)
 		}
 		if cell.Stale {
 			continue
