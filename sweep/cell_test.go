@@ -358,3 +358,26 @@ func third(t *testing.T, r *Runner) *Runner {
 	}
 	return r
 }
+
+// A replica that went well beside one that did not is not its cell: no gate, no
+// baseline and no comparison takes it for one.
+func TestALoneReplicaIsNotItsCell(t *testing.T) {
+	good, bad := sim(t, "instant", nil), sim(t, "instant", func(int, string) string { return "status:500" })
+	// The good one is the last, so that taking the last file for the cell shows.
+	text := strings.Replace(atAddress(bad.BaseURL(), "gate \"fast\" { assert = result.ttft_p50_ms < 100000 }"), "base_url", fmt.Sprintf("replicas = [%q]\n base_url", good.BaseURL()), 1)
+	dir := t.TempDir()
+	r := runner(t, dir, text)
+	report := run(t, r)
+	for _, g := range report.Gates {
+		if g.Verdict != recipe.Undecided {
+			t.Errorf("during the run, gate %q says %v of a cell without an aggregate", g.Gate, g.Verdict)
+		}
+	}
+	if b, err := ReadBaseline([]string{dir}); err == nil {
+		t.Errorf("a baseline of %d cells, none of which was measured whole", len(b))
+	}
+	gates, err := HoldGates(r.Plan, dir, nil)
+	if err != nil || len(gates) != 2 || gates[0].Verdict != recipe.Undecided || gates[1].Verdict != recipe.Undecided {
+		t.Errorf("afterwards as during the run: %+v %v", gates, err)
+	}
+}

@@ -199,9 +199,12 @@ func (e *CellEnd) metrics() map[string]*float64 {
 	return out
 }
 
-// Figure is one of the cell's figures; nil where there is none.
+// Figure is one of the cell's figures; nil where there is none, and of a cell of
+// which there is one replica without the others.
 func (e *CellEnd) Figure(name string) *float64 {
 	switch {
+	case e.Document != nil && e.Document.Lone():
+		return nil
 	case e.Document != nil:
 		v, _ := e.Document.Metric(name)
 		return v
@@ -225,7 +228,7 @@ func ReadBaseline(paths []string) (Baseline, error) {
 	slices.SortStableFunc(runs, func(a, b *artifact.Document) int { return a.Started.Compare(b.Started) })
 	out := Baseline{}
 	for _, d := range runs {
-		if d.Sweep != nil && d.Failed == 0 {
+		if d.Sweep != nil && d.Failed == 0 && !d.Lone() {
 			end := CellEnd{Document: d}
 			out[d.Sweep.CellDigest] = end.metrics()
 		}

@@ -243,7 +243,7 @@ func (d *Document) readAggregate() {
 	}
 	d.Kind, d.Generation, d.Limitations = KindAggregate, "", nil
 	replicas, _ := d.tree["replicas"].([]any)
-	var gpus, tiers []string
+	var gpus []string
 	for _, r := range replicas {
 		in, _ := r.(map[string]any)
 		sum, _ := in["sha256"].(string)
@@ -260,9 +260,8 @@ func (d *Document) readAggregate() {
 	}
 	d.GPU = fmt.Sprintf("%d× %s", len(replicas), strings.Join(gpus, ", "))
 	if s := d.Sweep; s != nil && s.Tier != nil {
-		tiers = append(tiers, s.Tier.Name)
+		d.Tier = s.Tier.Name
 	}
-	d.Tier = strings.Join(tiers, "")
 	if id, ok := d.tree["replica_identity"].(map[string]any); ok {
 		d.ConfigurationFingerprint, _ = id["configuration_fingerprint"].(string)
 	}

@@ -147,11 +147,11 @@ func prefixOf(d *Document) SharedPrefix {
 // identityOf: with a fingerprint in any replica, all have the same, and are of
 // one model and one recipe.
 func identityOf(docs []*Document) (ReplicaIdentity, error) {
-	first, any := docs[0], false
+	first, declared := docs[0], false
 	for _, d := range docs {
-		any = any || d.ConfigurationFingerprint != ""
+		declared = declared || d.ConfigurationFingerprint != ""
 	}
-	if !any {
+	if !declared {
 		why := "the inputs declare no configuration fingerprint: that they ran one configuration is not known"
 		return ReplicaIdentity{Status: "legacy-unverified", Limitation: &why}, nil
 	}
@@ -232,8 +232,7 @@ func timelineOf(docs []*Document) (Timeline, error) {
 	why, exact := inexact(docs)
 	first := docs[0]
 	if exact {
-		starts, ends := first.wire, first.wire
-		begin, end := *starts.StartedAtUnixNS, *ends.FinishedAtUnixNS
+		begin, end := *first.wire.StartedAtUnixNS, *first.wire.FinishedAtUnixNS
 		lastBegin, firstEnd := begin, end
 		for _, d := range docs {
 			b, e := *d.wire.StartedAtUnixNS, *d.wire.FinishedAtUnixNS

@@ -5,6 +5,10 @@ import "path/filepath"
 // LeftOut is a document that is not a run that counts, and why.
 type LeftOut struct{ Path, Why string }
 
+// Lone reports a replica that stands by itself: where its cell has an aggregate,
+// Runs leaves it out, and where it has none, the cell was not measured whole.
+func (d *Document) Lone() bool { return d.Sweep != nil && d.Sweep.Replica != nil }
+
 // Runs are the documents that count as runs, in their order: artifacts and
 // aggregates, but for attempts that a later one replaced, cells that the recipe
 // has no more, and the replicas of an aggregate that is there.

@@ -215,6 +215,9 @@ func reasons(a, b []*artifact.Document, o Options) []string {
 		if d.Failed > 0 {
 			out = append(out, fmt.Sprintf("%s: %d of %d requests failed", filepath.Base(d.Path), d.Failed, d.Requests))
 		}
+		if d.Lone() {
+			out = append(out, fmt.Sprintf("%s is replica %d of %d without the others", filepath.Base(d.Path), d.Sweep.Replica.Number, d.Sweep.Replica.Of))
+		}
 		if d.Sweep != nil {
 			for _, f := range d.Sweep.Flags {
 				if f.Name == artifact.FlagClientLimited && !slices.Contains(o.Allow, f.Name) {

@@ -228,3 +228,16 @@ func TestShiftAndTest(t *testing.T) {
 		t.Error("three against three: p is 0.1 at least")
 	}
 }
+
+// Replicas without their aggregate are no runs of their cell.
+func TestLoneReplicasAreNotCompared(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	part := repeats(r, 5, 1)
+	for i := range part {
+		part[i].change = func(in *artifact.Input) { in.Sweep.Replica = &artifact.Replica{Number: 1, Of: 2} }
+	}
+	got := of(t, Options{Metrics: latencies}, documents(t, repeats(r, 5, 1)...), documents(t, part...))
+	if got.Count(NotComparable) != 3 || !strings.Contains(strings.Join(got.Cells[0].Reasons, "; "), "replica 1 of 2 without the others") {
+		t.Errorf("%+v", got.Cells[0])
+	}
+}
