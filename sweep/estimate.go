@@ -90,7 +90,7 @@ func (c *Cell) assumed() float64 {
 
 // WallTimes are the seconds that the cells of a results folder took, by digest.
 func WallTimes(dir string) (map[string]float64, error) {
-	docs, err := artifact.Figures([]string{filepath.Clean(dir)})
+	docs, err := artifact.Figures([]string{filepath.Clean(dir)}, artifact.Keep{})
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ var mayImport = map[string]struct {
 	"client/simengine":  {[]string{"client/prompt"}, []string{"github.com/valyala/fasthttp", "github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
 	"recipe":            {nil, []string{"github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty", "github.com/agext/levenshtein"}},
 	"sweep/metrics":     {nil, []string{"github.com/HdrHistogram/hdrhistogram-go"}},
-	"sweep/artifact":    {[]string{"sweep/metrics", "client"}, nil},
+	"sweep/artifact":    {[]string{"sweep/metrics", "client"}, []string{"github.com/go-json-experiment/json"}},
 	"sweep/summary":     {[]string{"sweep/artifact", "sweep/metrics"}, []string{"github.com/agext/levenshtein"}},
 	"sweep":             {[]string{"recipe", "client", "client/prompt", "client/simengine", "sweep/artifact", "sweep/metrics"}, []string{"github.com/hashicorp/go-hclog", "golang.org/x/net/http/httpproxy", "github.com/prometheus/client_model", "github.com/prometheus/common", "gonum.org/v1/gonum/stat/distuv"}},
 	"sweep/export":      {[]string{"sweep/artifact"}, []string{"github.com/parquet-go/parquet-go"}},

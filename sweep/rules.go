@@ -220,7 +220,7 @@ type Baseline map[string]map[string]*float64
 // ReadBaseline reads the results of an earlier run. Of a cell's attempts the
 // last one counts.
 func ReadBaseline(paths []string) (Baseline, error) {
-	docs, err := artifact.Figures(paths)
+	docs, err := artifact.Figures(paths, artifact.Keep{})
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func ReadBaseline(paths []string) (Baseline, error) {
 // HoldGates holds the last artifact of each of the plan's cells in a folder
 // against the recipe's gates.
 func HoldGates(plan *Plan, dir string, baseline Baseline) ([]GateResult, error) {
-	docs, err := artifact.Figures([]string{dir})
+	docs, err := artifact.Figures([]string{dir}, artifact.Keep{})
 	if err != nil {
 		return nil, err
 	}

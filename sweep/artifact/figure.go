@@ -8,14 +8,29 @@ import (
 	"anvilsweep/sweep/metrics"
 )
 
-// metric is a number of the metrics object, as written.
+// metric is a number of the metrics object.
 func (d *Document) metric(name string) (float64, bool) {
-	n, ok := d.wire.Metrics[name].(json.Number)
-	if !ok {
-		return 0, false
+	v, state := d.lookup(name)
+	return v, state == present
+}
+
+func (d *Document) lookup(name string) (float64, figureState) {
+	if d.figures != nil {
+		return d.figures.lookup(name)
 	}
-	v, err := n.Float64()
-	return v, err == nil
+	v, there := d.wire.Metrics[name]
+	if !there {
+		return 0, absent
+	}
+	if n, ok := v.(json.Number); ok {
+		if f, err := n.Float64(); err == nil {
+			return f, present
+		}
+	}
+	if v == nil {
+		return 0, null
+	}
+	return 0, absent
 }
 
 // older maps a metric of the newest generation to the name older ones give the
@@ -143,18 +158,20 @@ func (d *Document) Metric(name string) (value *float64, note string) {
 		return nil, "throughput is withheld, requests failed"
 	}
 	for _, key := range []string{name, older(name)} {
-		if v, ok := d.metric(key); ok {
+		switch v, state := d.lookup(key); state {
+		case present:
 			return &v, ""
-		}
-		if null, there := d.wire.Metrics[key]; there && null == nil {
+		case null:
 			return nil, "no samples"
 		}
 	}
 	if d.Rows == nil {
 		return nil, "not in the file, and no rows to compute it from"
 	}
-	computed := population{rows: d.Rows, wallMS: d.wall(), eligible: d.Failed == 0}.compute()
-	if v, ok := computed.Float(name); ok {
+	if d.computed == nil {
+		d.computed = population{rows: d.Rows, wallMS: d.wall(), eligible: d.Failed == 0}.compute()
+	}
+	if v, ok := d.computed.Float(name); ok {
 		return &v, ""
 	}
 	return nil, "no samples"

@@ -71,9 +71,14 @@ type Document struct {
 
 	Limitations []string // what the file cannot tell, or should not have claimed
 
-	wire *wire
-	tree map[string]any
-	data []byte
+	Goodput *Goodput // where Figures was given an SLO
+
+	wire     *wire
+	computed Metrics  // of the rows, once it was needed
+	figures  *figures // in place of wire's metrics where Figures read the file
+	rowsLeft bool     // the file has rows that were not kept
+	tree     map[string]any
+	data     []byte
 }
 
 // FileLimit is how large a file Collect reads, as other readers of the format.
@@ -82,22 +87,8 @@ const FileLimit = 32 << 20
 // Collect reads files and folders, folders recursively for *.json in order of
 // their names, hidden files left out. A path that is not there is an error; a
 // file that is no artifact is a document that says what it is.
-func Collect(paths []string) ([]*Document, error) { return collect(paths, readFile) }
-
-// Figures is Collect for those who want figures of thousands of files: what
-// verification alone needs, such as the bytes, is not kept.
-func Figures(paths []string) ([]*Document, error) {
-	return collect(paths, func(path string) *Document {
-		d := readFile(path)
-		d.data, d.tree = nil, nil
-		if d.wire != nil {
-			d.wire.Failures = nil
-		}
-		if d.Sweep != nil {
-			d.Sweep.RequestObservations = nil
-		}
-		return d
-	})
+func Collect(paths []string) ([]*Document, error) {
+	return collect(paths, readFile)
 }
 
 func collect(paths []string, read func(string) *Document) ([]*Document, error) {
@@ -149,7 +140,9 @@ func collect(paths []string, read func(string) *Document) ([]*Document, error) {
 	return docs, nil
 }
 
-func readFile(path string) *Document {
+func readFile(path string) *Document { return readBy(Decode, path) }
+
+func readBy(decode func(string, []byte) *Document, path string) *Document {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > FileLimit {
 		err = fmt.Errorf("it has %d bytes, more than the %d that readers of the format take", info.Size(), FileLimit)
@@ -161,7 +154,7 @@ func readFile(path string) *Document {
 	if err != nil {
 		return &Document{Path: path, Kind: KindOther, Why: "not read: " + err.Error()}
 	}
-	return Decode(path, data)
+	return decode(path, data)
 }
 
 // Beside resolves a path relative to the document's own file.
@@ -300,8 +293,18 @@ func (d *Document) readArtifact() {
 		return
 	}
 	w.Metrics = metrics // numbers as written
-	d.Kind, d.wire = KindBenchmark, &w
-	d.Generation = generation(d.tree, metrics)
+	d.wire = &w
+	has := func(m map[string]any) func(string) bool {
+		return func(name string) bool { _, ok := m[name]; return ok }
+	}
+	d.Generation = generation(has(d.tree), has(metrics), &w)
+	d.readWire()
+}
+
+// readWire takes over what the file says.
+func (d *Document) readWire() {
+	w := d.wire
+	d.Kind = KindBenchmark
 	d.Protocol, d.RunID = text(w.MeasurementProtocol), text(w.RunID)
 	d.Model, d.Engine, d.GPU, d.Tier = text(w.Model), text(w.Engine), text(w.GPU), text(w.Tier)
 	d.BaseURL, d.SourceRecipe, d.ManifestPath = text(w.BaseURL), text(w.SourceRecipe), text(w.Manifest)
@@ -328,20 +331,19 @@ func (d *Document) readArtifact() {
 	d.limit()
 }
 
-func generation(tree, metrics map[string]any) string {
-	has := func(m map[string]any, name string) bool { _, ok := m[name]; return ok }
+func generation(has, hasMetric func(string) bool, w *wire) string {
 	switch {
-	case has(tree, "sampling"):
+	case has("sampling"):
 		return "G6"
-	case has(tree, "performance_eligible"):
+	case has("performance_eligible"):
 		return "G5"
-	case has(tree, "prompt_cache_mode"):
+	case has("prompt_cache_mode"):
 		return "G4"
-	case has(metrics, "time_to_first_output_p50_ms"):
+	case hasMetric("time_to_first_output_p50_ms"):
 		return "G3"
-	case has(tree, "request_timings"):
+	case has("request_timings"):
 		return "G2"
-	case tree["measurement_protocol"] == "capacity-v2":
+	case text(w.MeasurementProtocol) == "capacity-v2":
 		return "G1"
 	}
 	return "G0"
@@ -361,7 +363,7 @@ func (d *Document) limit() {
 		d.Failed = *w.Requests - *w.Completed
 		say("failed is not in the file; requests less completed is %d", d.Failed)
 	}
-	if d.Rows == nil {
+	if d.Rows == nil && !d.rowsLeft {
 		say("no request rows: its figures cannot be recomputed")
 	}
 	if d.Model == "" {

@@ -60,7 +60,7 @@ something is worse.`,
 			sets := make([][]*artifact.Document, len(paths))
 			for i, path := range paths {
 				var err error
-				if sets[i], err = artifact.Figures([]string{path}); err != nil {
+				if sets[i], err = artifact.Figures([]string{path}, artifact.Keep{Rows: true}); err != nil {
 					return usage(err)
 				}
 			}

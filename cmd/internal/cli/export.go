@@ -51,7 +51,7 @@ is the format of Go's benchmarks, repeats as lines of one name, for benchstat.`,
 			if len(names) == 0 {
 				names = known
 			}
-			docs, err := artifact.Figures(args)
+			docs, err := artifact.Figures(args, artifact.Keep{})
 			if err != nil {
 				return usage(err)
 			}

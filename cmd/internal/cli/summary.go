@@ -46,7 +46,7 @@ Metrics are the artifact's own keys, and ` + summary.CostMetric + ` and ` + summ
 }
 
 func printSummary(env Env, paths []string, format string, names []string) error {
-	docs, err := artifact.Figures(paths)
+	docs, err := artifact.Figures(paths, artifact.Keep{})
 	if err != nil {
 		return usage(err)
 	}
