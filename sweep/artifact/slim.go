@@ -38,13 +38,14 @@ func (k Keep) decode(path string, data []byte) *Document {
 		}
 		return d
 	}
-	w := &s.wire
+	w := new(wire) // apart from slim, which holds the rows' bytes
+	*w = s.wire
 	w.Sampling, w.PerformanceEligible, w.PromptCacheMode = s.Sampling.value, s.PerformanceEligible.value, s.PromptCacheMode.value
 	if s.Sweep != nil {
 		w.Sweep = &s.Sweep.Sweep
 	}
 	sum := sha256.Sum256(data)
-	d := &Document{Path: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data)), wire: w, figures: &s.Metrics}
+	d := &Document{Path: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data)), wire: w, figures: &figures{s.Metrics.value, s.Metrics.state}}
 	d.Generation = generation(func(name string) bool {
 		switch name {
 		case "sampling":
