@@ -36,8 +36,11 @@ func (l *loader) keep(expr hcl.Expression) *kept {
 
 // value evaluates the expression for a cell, as the type wanted.
 func (k *kept) value(p Point, want cty.Type) (cty.Value, Diagnostics) {
+	return k.seen(k.l.see(p).ctx, want)
+}
+
+func (k *kept) seen(ctx *hcl.EvalContext, want cty.Type) (cty.Value, Diagnostics) {
 	diags := Diagnostics{files: k.l.diags.files}
-	ctx := k.l.see(p).ctx
 	v, found := k.expr.Value(ctx)
 	diags.add(found)
 	if found.HasErrors() {
@@ -79,8 +82,10 @@ func (k *kept) requests(p Point) (int, Diagnostics) {
 }
 
 // holds is the expression as a yes or no.
-func (k *kept) holds(p Point) (bool, Diagnostics) {
-	v, diags := k.value(p, cty.Bool)
+func (k *kept) holds(p Point) (bool, Diagnostics) { return k.yes(k.l.see(p).ctx) }
+
+func (k *kept) yes(ctx *hcl.EvalContext) (bool, Diagnostics) {
+	v, diags := k.seen(ctx, cty.Bool)
 	if diags.HasErrors() {
 		return false, diags
 	}

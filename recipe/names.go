@@ -122,6 +122,8 @@ func unknownRoot(root string, known scope) string {
 		return root + " is known only in rules over results: stop, search and gate."
 	case slices.Contains(keptRoots, root):
 		return root + " is known only where a cell exists: in engine, tier and output blocks, in concurrency.requests, and in the rules of a sweep."
+	case known["cell"] != nil && known["var"] == nil && (root == "var" || root == "local" || slices.Contains(blockKinds, root)):
+		return "There is no recipe here that could declare " + root + "; use cell and axis."
 	case slices.Contains(blockKinds, root):
 		return root + " blocks can be named in a sweep only; use var and local here."
 	}
