@@ -13,7 +13,7 @@ import (
 // Keep says what Figures keeps of an artifact beside its figures.
 type Keep struct {
 	Rows bool // one a request, for distributions and tests over requests
-	SLO  SLO  // Goodput and Attained are taken of it
+	SLO  SLO  // Goodput is taken of it
 }
 
 // Figures is Collect for those who want figures of thousands of files: what
@@ -23,12 +23,11 @@ func Figures(paths []string, keep Keep) ([]*Document, error) {
 }
 
 // decode reads an artifact in one pass. Whatever is no artifact, or not a whole
-// one, goes to Decode, which says what it is.
+// one, is read by Decode, which says what it is.
 func (k Keep) decode(path string, data []byte) *Document {
-	var s slim
-	if err := json.Unmarshal(data, &s); err != nil || s.Schema != Schema || s.Metrics.value == nil {
-		d := Decode(path, data)
-		k.measure(d)
+	d := k.inOnePass(path, data)
+	if d == nil {
+		d = Decode(path, data)
 		d.data, d.tree = nil, nil
 		if d.wire != nil {
 			d.wire.Failures = nil
@@ -36,7 +35,16 @@ func (k Keep) decode(path string, data []byte) *Document {
 		if d.Sweep != nil {
 			d.Sweep.RequestObservations = nil
 		}
-		return d
+	}
+	k.measure(d)
+	return d
+}
+
+// inOnePass is nil for what Decode must look at.
+func (k Keep) inOnePass(path string, data []byte) *Document {
+	var s slim
+	if err := json.Unmarshal(data, &s); err != nil || s.Schema != Schema || s.Metrics.value == nil {
+		return nil
 	}
 	w := new(wire) // apart from slim, which holds the rows' bytes
 	*w = s.wire
@@ -61,13 +69,12 @@ func (k Keep) decode(path string, data []byte) *Document {
 	// an older file does not hold, need them taken apart.
 	if rows := s.RequestTimings; rows != nil && (k.Rows || len(k.SLO) > 0 || !s.Metrics.whole()) {
 		if err := json.Unmarshal(rows, &w.RequestTimings); err != nil {
-			return Decode(path, data)
+			return nil
 		}
 	} else if rows.Kind() == '[' {
 		d.rowsLeft = true
 	}
 	d.readWire()
-	k.measure(d)
 	return d
 }
 
@@ -116,8 +123,7 @@ func (f *field[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 }
 
 // figures are the numbers of a metrics object by their place in metricIndex:
-// a thousandth of what a map of a hundred and sixty keys would take of every
-// file.
+// nine bytes each, where a map would hold every key and number as text.
 type figures struct {
 	value []float64
 	state []figureState
