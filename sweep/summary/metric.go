@@ -23,15 +23,19 @@ const (
 	CostMetric = "cost_per_mtok_output"
 	// RequestRateMetric is completed requests divided by the pool's wall time.
 	RequestRateMetric = "requests_per_s"
+	// GoodputMetric is the requests that met the SLO divided by the pool's wall
+	// time, AttainedMetric their share of all that were attempted.
+	GoodputMetric  = "goodput_per_s"
+	AttainedMetric = "slo_met_share"
 )
 
 // DefaultMetrics are shown when none is named; cost joins them where a tier
-// has a price.
+// has a price, and goodput where an SLO was given.
 var DefaultMetrics = []string{"ttft_p50_ms", "ttft_p95_ms", "tpot_p50_ms", "throughput_tok_s"}
 
 // Names lists every metric a table can show, sorted.
 func Names() []string {
-	names := append(artifact.FigureNames(), CostMetric, RequestRateMetric)
+	names := append(artifact.FigureNames(), CostMetric, RequestRateMetric, GoodputMetric, AttainedMetric)
 	slices.Sort(names)
 	return names
 }
@@ -51,7 +55,7 @@ func better(name string) string {
 			return ""
 		}
 	}
-	for _, prefix := range []string{"throughput_tok_s", "decode_tok_s", "effective_prefill_tok_s", RequestRateMetric, "steady_throughput_tok_s", "success_rate", "achieved_rate_per_s"} {
+	for _, prefix := range []string{"throughput_tok_s", "decode_tok_s", "effective_prefill_tok_s", RequestRateMetric, GoodputMetric, AttainedMetric, "steady_throughput_tok_s", "success_rate", "achieved_rate_per_s"} {
 		if strings.HasPrefix(name, prefix) {
 			return "higher"
 		}

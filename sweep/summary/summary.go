@@ -111,6 +111,9 @@ func Build(docs []*artifact.Document, names []string) (*Summary, error) {
 		if slices.ContainsFunc(runs, priced) {
 			names = append(slices.Clone(names), CostMetric)
 		}
+		if slices.ContainsFunc(runs, func(d *artifact.Document) bool { return d.Goodput != nil }) {
+			names = append(slices.Clone(names), GoodputMetric, AttainedMetric)
+		}
 	}
 	for _, name := range names {
 		m, err := LookUp(name)
@@ -301,6 +304,14 @@ func figure(d *artifact.Document, name string, c Column) (*float64, string) {
 		}
 		rate := float64(d.Completed) / (*d.WallMS / 1000)
 		return &rate, ""
+	case GoodputMetric, AttainedMetric:
+		switch {
+		case d.Goodput == nil:
+			return nil, "no SLO was given"
+		case name == GoodputMetric:
+			return d.Goodput.PerSecond, d.Goodput.Note
+		}
+		return d.Goodput.Share, d.Goodput.Note
 	}
 	return d.Metric(name)
 }
@@ -311,13 +322,14 @@ func figure(d *artifact.Document, name string, c Column) (*float64, string) {
 func (s *Summary) compare(cells []Cell) {
 	for i, m := range s.Metrics {
 		var best *float64
-		ranked := 0
+		ranked, equal := 0, true
 		for c := range cells {
 			v := cells[c].Values[i].Value
 			if v == nil || !cells[c].ranked() {
 				continue
 			}
 			ranked++
+			equal = equal && (best == nil || *v == *best)
 			if best == nil || m.Better == "higher" && *v > *best || m.Better == "lower" && *v < *best {
 				best = v
 			}
@@ -328,7 +340,7 @@ func (s *Summary) compare(cells []Cell) {
 			if v.Value == nil || !cells[c].ranked() {
 				continue
 			}
-			v.Best = m.Better != "" && ranked > 1 && *v.Value == *best
+			v.Best = m.Better != "" && ranked > 1 && !equal && *v.Value == *best
 			if c > 0 && first != nil && *first != 0 && cells[0].ranked() {
 				delta := (*v.Value - *first) / *first * 100
 				v.DeltaPct = &delta

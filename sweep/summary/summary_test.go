@@ -255,6 +255,31 @@ func TestCost(t *testing.T) {
 	}
 }
 
+// Goodput is shown where an SLO was given, and is not made up where none was;
+// what is the same everywhere is best nowhere.
+func TestGoodputStandsBesideTheRest(t *testing.T) {
+	docs := documents(t, cell{tier: "a", ttft: 100}, cell{tier: "b", ttft: 10, failed: 1})
+	half := 0.5
+	docs[0].Goodput = &artifact.Goodput{Met: 2, PerSecond: &half, Share: &half}
+	s := summarize(t, nil, docs...)
+	n := len(s.Metrics)
+	if s.Metrics[n-2] != (Metric{GoodputMetric, "higher"}) || s.Metrics[n-1] != (Metric{AttainedMetric, "higher"}) {
+		t.Fatalf("%v", s.Metrics)
+	}
+	cells := s.Sections[0].Rows[0].Cells
+	if *cells[0].Values[n-1].Value != 0.5 || cells[1].Values[n-2].Value != nil || cells[1].Values[n-2].Note != "no SLO was given" {
+		t.Errorf("%+v", cells)
+	}
+	same := summarize(t, nil, documents(t, cell{tier: "a", ttft: 100}, cell{tier: "b", ttft: 100})...)
+	for _, c := range same.Sections[0].Rows[0].Cells {
+		for i, v := range c.Values {
+			if v.Best {
+				t.Errorf("%s is best where all are equal", same.Metrics[i].Name)
+			}
+		}
+	}
+}
+
 func TestMetricNames(t *testing.T) {
 	for name, near := range map[string]string{"ttft_p55_ms": "ttft_p50_ms", "throughput": "examples: ttft_p50_ms", "troughput_tok_s": "throughput_tok_s", "": "examples"} {
 		if _, err := Build(nil, []string{name}); err == nil || !strings.Contains(err.Error(), near) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -53,6 +54,9 @@ something is worse.`,
 				m, err := summary.LookUp(name)
 				if err != nil {
 					return usage(err)
+				}
+				if !slices.Contains(artifact.FigureNames(), name) {
+					return usage(fmt.Errorf("%s is made by summary and stands in no artifact; compare a figure that does, such as throughput_tok_s", name))
 				}
 				o.Metrics = append(o.Metrics, compare.Metric(m))
 			}

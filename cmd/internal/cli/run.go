@@ -129,7 +129,7 @@ func gates(env Env, report sweep.Report) {
 
 // summarize ends a run with what `summary` prints of the same files.
 func summarize(env Env, runner *sweep.Runner, report sweep.Report) error {
-	if err := printSummary(env, []string{runner.Dir}, "table", nil); err != nil && !errors.Is(err, errNothing) {
+	if err := printSummary(env, []string{runner.Dir}, summaryOptions{format: "table"}); err != nil && !errors.Is(err, errNothing) {
 		return err
 	}
 	line := fmt.Sprintf("%d of %d cells done", report.States[artifact.StateDone], report.Cells)

@@ -16,7 +16,7 @@ import (
 var errNothing = errors.New("no artifact found")
 
 func newSummary(env Env) *cobra.Command {
-	var format string
+	var format, where, slo string
 	var metrics []string
 	cmd := &cobra.Command{
 		Use:   "summary PATH...",
@@ -27,13 +27,16 @@ marked, the difference to the first tier in percent, requests and failures shown
 p99 marked where it has fewer than 100 samples. An artifact without a tier falls
 back to its gpu, then its engine.
 
-Metrics are the artifact's own keys, and ` + summary.CostMetric + ` and ` + summary.RequestRateMetric + `.`,
+Metrics are the artifact's own keys, ` + summary.CostMetric + ` and ` + summary.RequestRateMetric + `; with
+--slo also ` + summary.GoodputMetric + ` and ` + summary.AttainedMetric + `, in which a failed request met nothing.
+--where is an expression of the recipe language, as in plan --cells.`,
 		Example: `  anvilsweep summary results/quickstart
   anvilsweep summary results/quickstart --metric ttft_p99_ms --metric decode_tok_s_p50
+  anvilsweep summary results/quickstart --where 'cell.concurrency > 2' --slo ttft=500ms,tpot=50ms
   anvilsweep summary results/monday results/tuesday --format csv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			err := printSummary(env, args, format, metrics)
+			err := printSummary(env, args, summaryOptions{format, metrics, where, slo})
 			if errors.Is(err, errNothing) {
 				return failed(fmt.Errorf("%w in %s", err, strings.Join(args, ", ")))
 			}
@@ -42,19 +45,42 @@ Metrics are the artifact's own keys, and ` + summary.CostMetric + ` and ` + summ
 	}
 	cmd.Flags().StringVar(&format, "format", "table", "table, markdown, csv or json")
 	cmd.Flags().StringSliceVar(&metrics, "metric", nil, "metric `name` to show; may be given again or separated by commas")
+	cmd.Flags().StringVar(&where, "where", "", "show only the cells for which this `expression` over cell and axis holds")
+	cmd.Flags().StringVar(&slo, "slo", "", "show goodput: what of the requests met these most `times`, of ttft, ttfo, tpot and e2e")
 	return cmd
 }
 
-func printSummary(env Env, paths []string, format string, names []string) error {
-	docs, err := artifact.Figures(paths, artifact.Keep{})
+type summaryOptions struct {
+	format     string
+	metrics    []string
+	where, slo string
+}
+
+func printSummary(env Env, paths []string, o summaryOptions) error {
+	var keep artifact.Keep
+	var err error
+	if o.slo != "" {
+		if keep.SLO, err = artifact.ParseSLO(o.slo); err != nil {
+			return usage(fmt.Errorf("--slo: %w", err))
+		}
+	}
+	docs, err := artifact.Figures(paths, keep)
 	if err != nil {
 		return usage(err)
 	}
-	s, err := summary.Build(docs, names)
+	if o.where != "" {
+		if docs, err = where(env, docs, o.where); err != nil {
+			return err
+		}
+	}
+	s, err := summary.Build(docs, o.metrics)
 	if err != nil {
 		return usage(err)
 	}
-	switch format {
+	if len(keep.SLO) > 0 {
+		s.Notes = append(s.Notes, "Goodput counts requests with "+keep.SLO.String()+"; a failed one meets nothing.")
+	}
+	switch o.format {
 	case "table":
 		err = view.Summary(env.Stdout, s, view.Width(env.Stdout, env.Getenv), false)
 	case "markdown":
@@ -64,7 +90,7 @@ func printSummary(env Env, paths []string, format string, names []string) error 
 	case "json":
 		err = view.SummaryJSON(env.Stdout, s)
 	default:
-		return usage(fmt.Errorf("--format %q is not one of table, markdown, csv, json", format))
+		return usage(fmt.Errorf("--format %q is not one of table, markdown, csv, json", o.format))
 	}
 	if err != nil {
 		return failed(err)
