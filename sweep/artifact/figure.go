@@ -47,6 +47,8 @@ func older(name string) string {
 // sweepFigures are the figures that stand in our own part of an artifact.
 var sweepFigures = map[string]func(*Sweep) *float64{
 	"success_rate":               func(s *Sweep) *float64 { return s.SuccessRate },
+	"canary_pass_rate":           func(s *Sweep) *float64 { return s.CanaryPassRate },
+	"adherence_rate":             func(s *Sweep) *float64 { return s.AdherenceRate },
 	"prompt_size_error_pct":      func(s *Sweep) *float64 { return s.PromptSize.ErrorPctMean },
 	"inter_chunk_p50_ms":         func(s *Sweep) *float64 { return s.InterChunk.P50 },
 	"inter_chunk_p99_ms":         func(s *Sweep) *float64 { return s.InterChunk.P99 },

@@ -37,7 +37,7 @@ func BenchmarkTenThousand(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		s, err := Build(docs, nil)
+		s, err := Build(docs, Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

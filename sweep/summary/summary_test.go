@@ -25,6 +25,8 @@ type cell struct {
 	price                float64
 	words                int
 	cacheMode            string
+	gpus                 int                // of the tier; 1 where nothing is said
+	set                  map[string]float64 // metrics to have instead of those of the requests
 }
 
 func (c cell) input() artifact.Input {
@@ -34,7 +36,7 @@ func (c cell) input() artifact.Input {
 		Started: began, Finished: began.Add(wall), Wall: wall, BaseURL: "http://127.0.0.1/v1", Model: c.model,
 		Tier: c.tier, GPU: c.gpu, Engine: c.engine, ConfigurationFingerprint: c.fingerprint, Concurrency: c.concurrency,
 		ContextTokens: c.context, MaxTokens: 64, ResponseWords: c.words, PromptCacheMode: c.cacheMode, ControlledOutputPolicy: "observe",
-		Sweep: &artifact.Sweep{Tier: &artifact.Tier{Name: c.tier, Count: 1, Currency: "USD"}},
+		Sweep: &artifact.Sweep{Tier: &artifact.Tier{Name: c.tier, Count: max(c.gpus, 1), Currency: "USD"}},
 	}
 	if c.price > 0 {
 		in.Sweep.Tier.PricePerHour = &c.price
@@ -80,6 +82,9 @@ func documents(t *testing.T, cells ...cell) []*artifact.Document {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for name, v := range c.set {
+			a.Metrics[name] = v
+		}
 		data, err := a.Bytes()
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +100,7 @@ func documents(t *testing.T, cells ...cell) []*artifact.Document {
 
 func summarize(t *testing.T, metrics []string, docs ...*artifact.Document) *Summary {
 	t.Helper()
-	s, err := Build(docs, metrics)
+	s, err := Build(docs, Options{Metrics: metrics})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +115,19 @@ func columnNames(s Section) string {
 	return strings.Join(names, ",")
 }
 
+// places are the rows of a section, the values of each with commas between.
+func places(s Section) string {
+	var rows []string
+	for _, r := range s.Rows {
+		var values []string
+		for _, axis := range s.RowAxes {
+			values = append(values, r.At[axis])
+		}
+		rows = append(rows, strings.Join(values, ","))
+	}
+	return strings.Join(rows, " ")
+}
+
 func TestTiersStandSideBySide(t *testing.T) {
 	s := summarize(t, nil, documents(t,
 		cell{tier: "slow", concurrency: 2, ttft: 200, requests: 8}, cell{tier: "fast", concurrency: 2, ttft: 100},
@@ -122,7 +140,7 @@ func TestTiersStandSideBySide(t *testing.T) {
 	if columnNames(section) != "slow,fast" || len(section.Rows) != 3 {
 		t.Fatalf("%s, %d rows", columnNames(section), len(section.Rows))
 	}
-	if *section.Rows[0].Context != 512 || section.Rows[0].Concurrency != 1 || section.Rows[1].Concurrency != 2 || *section.Rows[2].Context != 4096 {
+	if places(section) != "512,1 512,2 4096,1" {
 		t.Errorf("rows out of order: %+v", section.Rows)
 	}
 	first, second := section.Rows[0].Cells[0], section.Rows[0].Cells[1]
@@ -175,13 +193,8 @@ func TestAMissingTierFallsBackAndSaysSo(t *testing.T) {
 	if columnNames(section) != "H200,vllm,(unnamed),t" {
 		t.Errorf("%s", columnNames(section))
 	}
-	for i, from := range []string{"gpu", "engine", "nothing", "tier"} {
-		if section.Columns[i].From != from {
-			t.Errorf("column %d is from %s, want %s", i, section.Columns[i].From, from)
-		}
-	}
 	notes := strings.Join(s.Notes, " ")
-	for _, want := range []string{"their column is the gpu", "their column is the engine", "(unnamed)"} {
+	for _, want := range []string{"their tier is the gpu", "their tier is the engine", "(unnamed)"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note says %q: %s", want, notes)
 		}
@@ -219,7 +232,7 @@ func TestDifferentWorkloadsAreNotCompared(t *testing.T) {
 func TestRepeatsFoldToTheirMedian(t *testing.T) {
 	s := summarize(t, []string{"ttft_min_ms"}, documents(t, cell{tier: "a", ttft: 10}, cell{tier: "a", ttft: 30}, cell{tier: "a", ttft: 90})...)
 	c := s.Sections[0].Rows[0].Cells[0]
-	if c.Runs != 3 || c.Attempted != 12 || *c.Values[0].Value != 30 || c.Values[0].Note != "median of 3 runs" || len(c.Files) != 3 {
+	if c.Runs != 3 || c.Attempted != 12 || *c.Values[0].Value != 30 || c.Values[0].Note != "median of 3 runs" || len(c.Files) != 3 || *c.Values[0].Low != 10 || *c.Values[0].High != 90 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -281,8 +294,8 @@ func TestGoodputStandsBesideTheRest(t *testing.T) {
 }
 
 func TestMetricNames(t *testing.T) {
-	for name, near := range map[string]string{"ttft_p55_ms": "ttft_p50_ms", "throughput": "examples: ttft_p50_ms", "troughput_tok_s": "throughput_tok_s", "": "examples"} {
-		if _, err := Build(nil, []string{name}); err == nil || !strings.Contains(err.Error(), near) {
+	for name, near := range map[string]string{"ttft_p55_ms": "ttft_p50_ms", "tempo": "examples: ttft_p50_ms", "troughput_tok_s": "throughput_tok_s", "": "examples"} {
+		if _, err := Build(nil, Options{Metrics: []string{name}}); err == nil || !strings.Contains(err.Error(), near) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -377,20 +390,20 @@ func TestOwnAxesAreNotRepeats(t *testing.T) {
 	}
 	s := summarize(t, nil, docs...)
 	section := s.Sections[0]
-	if len(section.Axes) != 1 || section.Axes[0] != "rate" || len(section.Rows) != 2 || section.Rows[1].Axes["rate"] != "8" {
+	if places(section) != "512,1,4 512,1,8" {
 		t.Fatalf("%+v", section)
 	}
 	for _, row := range section.Rows {
 		for _, c := range row.Cells {
 			if c.Runs != 1 {
-				t.Errorf("%d runs at rate %s", c.Runs, row.Axes["rate"])
+				t.Errorf("%d runs at rate %s", c.Runs, row.At["rate"])
 			}
 		}
 	}
 	for i, d := range docs {
 		d.Sweep.Axes = map[string]string{"draft": []string{"0", "0", "3", "3"}[i]}
 	}
-	if section := summarize(t, nil, docs...).Sections[0]; len(section.Axes) > 0 || len(section.Rows) != 1 {
+	if section := summarize(t, nil, docs...).Sections[0]; len(section.RowAxes) != 2 || len(section.Rows) != 1 {
 		t.Errorf("%+v", section)
 	}
 }

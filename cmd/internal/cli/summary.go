@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,26 +19,41 @@ var errNothing = errors.New("no artifact found")
 
 func newSummary(env Env) *cobra.Command {
 	var format, where, slo string
-	var metrics []string
+	var metrics, rows, columns []string
 	cmd := &cobra.Command{
 		Use:   "summary PATH...",
 		Short: "Put the tiers of any artifacts side by side",
 		Long: `Read artifacts, manifests and folders of them, of any generation of the format,
 and print a row a context and concurrency with the tiers side by side: the best
-marked, the difference to the first tier in percent, requests and failures shown,
-p99 marked where it has fewer than 100 samples. An artifact without a tier falls
-back to its gpu, then its engine.
+marked, the difference to the first column in percent, requests and failures
+shown, p99 marked where it has fewer than 100 samples, repeats folded into their
+median with half their range as ±. A run without a tier takes its gpu for one,
+then its engine.
 
-Metrics are the artifact's own keys, ` + summary.CostMetric + ` and ` + summary.RequestRateMetric + `; with
---slo also ` + summary.GoodputMetric + ` and ` + summary.AttainedMetric + `, in which a failed request met nothing.
+--rows and --columns take axes: model, engine, tier, context, concurrency,
+output, cache and the recipes' own. An axis in neither whose cells would fall
+together becomes a row axis by itself: different cells are never one figure.
+
+Metrics are the artifact's own keys and those made here:
+  ` + summary.CostMetric + `, ` + summary.TotalCostMetric + `  the tier's price over tokens
+  ` + summary.PerGPUMetric + `  throughput over the GPUs of the tier
+  ` + summary.RequestRateMetric + `  completed requests over the pool's wall time
+  ` + summary.GoodputMetric + `, ` + summary.AttainedMetric + `  with --slo; a failed request met nothing
+Sets name several at once: ` + strings.Join(slices.Sorted(maps.Keys(summary.Sets)), ", ") + `.
+
+◆ marks the Pareto frontier of a context: no other ranked cell gives as much of
+both throughput (a GPU's, where every cell says how many it had) and
+` + summary.PerUserMetric + `, and more of one. Where all cells are on it, none is marked.
+
 --where is an expression of the recipe language, as in plan --cells.`,
 		Example: `  anvilsweep summary results/quickstart
   anvilsweep summary results/quickstart --metric ttft_p99_ms --metric decode_tok_s_p50
+  anvilsweep summary results/quickstart --rows tier,context --columns concurrency --metric throughput
   anvilsweep summary results/quickstart --where 'cell.concurrency > 2' --slo ttft=500ms,tpot=50ms
   anvilsweep summary results/monday results/tuesday --format csv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			err := printSummary(env, args, summaryOptions{format, metrics, where, slo})
+			err := printSummary(env, args, summaryOptions{format, where, slo, summary.Options{Metrics: metrics, Rows: rows, Columns: columns}})
 			if errors.Is(err, errNothing) {
 				return failed(fmt.Errorf("%w in %s", err, strings.Join(args, ", ")))
 			}
@@ -44,16 +61,17 @@ Metrics are the artifact's own keys, ` + summary.CostMetric + ` and ` + summary.
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "table", "table, markdown, csv or json")
-	cmd.Flags().StringSliceVar(&metrics, "metric", nil, "metric `name` to show; may be given again or separated by commas")
+	cmd.Flags().StringSliceVar(&metrics, "metric", nil, "metric or set `name` to show; may be given again or separated by commas")
+	cmd.Flags().StringSliceVar(&rows, "rows", nil, "`axes` that make the rows (default context,concurrency)")
+	cmd.Flags().StringSliceVar(&columns, "columns", nil, "`axes` that make the columns (default tier)")
 	cmd.Flags().StringVar(&where, "where", "", "show only the cells for which this `expression` over cell and axis holds")
 	cmd.Flags().StringVar(&slo, "slo", "", "show goodput: what of the requests met these most `times`, of ttft, ttfo, tpot and e2e")
 	return cmd
 }
 
 type summaryOptions struct {
-	format     string
-	metrics    []string
-	where, slo string
+	format, where, slo string
+	summary.Options
 }
 
 func printSummary(env Env, paths []string, o summaryOptions) error {
@@ -73,7 +91,7 @@ func printSummary(env Env, paths []string, o summaryOptions) error {
 			return err
 		}
 	}
-	s, err := summary.Build(docs, o.metrics)
+	s, err := summary.Build(docs, o.Options)
 	if err != nil {
 		return usage(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anvilsweep/sweep/summary"
@@ -15,7 +14,12 @@ func (p *page) list(sections []summary.Section) error {
 	if len(sections) == 0 {
 		return nil
 	}
-	lead := []column{{metric: "model"}, {metric: "tier"}, {metric: "workload"}, {metric: "context"}, {metric: "conc"}, {metric: "ok/n"}}
+	axes := shared(sections)
+	lead := []column{{metric: "model"}, {metric: strings.Join(sections[0].ColumnAxes, " ")}, {metric: "workload"}}
+	for _, axis := range axes {
+		lead = append(lead, column{metric: axisName(axis)})
+	}
+	lead = append(lead, column{metric: "ok/n"})
 	figures := make([][]column, len(p.s.Metrics))
 	for i, m := range p.s.Metrics {
 		figures[i] = []column{{metric: m.Name}}
@@ -32,8 +36,15 @@ func (p *page) list(sections []summary.Section) error {
 				if c.Runs == 0 {
 					continue
 				}
-				for at, text := range []string{line(section.Model), line(section.Columns[i].Name), fmt.Sprintf("w%d", names[section.Workload]),
-					strings.TrimSpace(axesText(row.Axes) + " " + contextText(row.Context)), strconv.Itoa(row.Concurrency), p.counts(c)} {
+				texts := []string{line(section.Model), line(section.Columns[i].Name), fmt.Sprintf("w%d", names[section.Workload])}
+				for n, axis := range axes {
+					text := line(row.At[axis])
+					if n == 0 {
+						text = strings.TrimSpace(axesText(row.At, axes) + " " + text)
+					}
+					texts = append(texts, text)
+				}
+				for at, text := range append(texts, p.counts(c)) {
 					lead[at].cells = append(lead[at].cells, text)
 				}
 				for at := range figures {
@@ -69,11 +80,26 @@ func (p *page) list(sections []summary.Section) error {
 	return nil
 }
 
-// axesText is a row's own axes, by name.
-func axesText(axes map[string]string) string {
+// shared are the row axes that all sections begin with.
+func shared(sections []summary.Section) []string {
+	axes := sections[0].RowAxes
+	for _, section := range sections[1:] {
+		n := 0
+		for n < min(len(axes), len(section.RowAxes)) && axes[n] == section.RowAxes[n] {
+			n++
+		}
+		axes = axes[:n]
+	}
+	return axes
+}
+
+// axesText is a row's place on the axes that have no column.
+func axesText(at summary.At, columns []string) string {
 	var out []string
-	for _, name := range slices.Sorted(maps.Keys(axes)) {
-		out = append(out, line(name+"="+axes[name]))
+	for _, name := range slices.Sorted(maps.Keys(at)) {
+		if !slices.Contains(columns, name) {
+			out = append(out, line(name+"="+at[name]))
+		}
 	}
 	return strings.Join(out, " ")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"anvilsweep/sweep/artifact"
@@ -194,4 +195,11 @@ func (s shown) failures(d *artifact.Document) error {
 		s.pair("failure kinds", strings.Join(kinds, ", "))
 	}
 	return nil
+}
+
+func contextText(tokens *int) string {
+	if tokens == nil {
+		return "sampled"
+	}
+	return strconv.Itoa(*tokens)
 }

@@ -2,13 +2,28 @@ package view
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"anvilsweep/sweep/summary"
 )
 
-// comparable reports whether a row has more than one tier in it.
+// axisName is an axis over its column.
+func axisName(axis string) string {
+	if axis == "concurrency" {
+		return "conc"
+	}
+	return line(axis)
+}
+
+func isNumber(s string) bool {
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil
+}
+
+// comparable reports whether a row has more than one column filled.
 func comparable(section summary.Section) bool {
 	for _, row := range section.Rows {
 		ran := 0
@@ -42,24 +57,19 @@ func (c column) width() int {
 
 // section prints a table a metric group: as many metrics side by side as fit.
 func (p *page) section(section summary.Section) error {
-	title := section.Model
-	if section.Workload != "" {
-		title += " — " + section.Workload
-	}
+	title := strings.Join(slices.DeleteFunc([]string{section.Model, section.Workload}, func(s string) bool { return s == "" }), " — ")
 	var lead []column
-	for _, name := range section.Axes {
-		axis := column{metric: line(name)}
+	names := 0 // of the leading columns, set flush left
+	for _, axis := range section.RowAxes {
+		c := column{metric: axisName(axis)}
 		for _, row := range section.Rows {
-			axis.cells = append(axis.cells, line(row.Axes[name]))
+			c.cells = append(c.cells, line(row.At[axis]))
 		}
-		lead = append(lead, axis)
+		if len(lead) == names && !slices.ContainsFunc(c.cells, isNumber) {
+			names++
+		}
+		lead = append(lead, c)
 	}
-	context, conc := column{metric: "context"}, column{metric: "conc"}
-	for _, row := range section.Rows {
-		context.cells = append(context.cells, contextText(row.Context))
-		conc.cells = append(conc.cells, strconv.Itoa(row.Concurrency))
-	}
-	lead = append(lead, context, conc)
 	used := 0
 	for _, c := range lead {
 		used += c.width()
@@ -70,10 +80,10 @@ func (p *page) section(section summary.Section) error {
 	}
 	for i, table := range pack(groups, p.width-used) {
 		if i > 0 {
-			title = section.Model + " (continued)"
+			title = strings.TrimSpace(section.Model + " (continued)")
 		}
 		p.title(title)
-		if err := p.table(append(append([]column{}, lead...), table...), 0); err != nil {
+		if err := p.table(append(append([]column{}, lead...), table...), names); err != nil {
 			return err
 		}
 	}
@@ -151,6 +161,10 @@ func (p *page) counts(c summary.Cell) string {
 		p.marks.folded = true
 		text += fmt.Sprintf(" ×%d", c.Runs)
 	}
+	if c.Pareto {
+		p.marks.pareto = true
+		text += " ◆"
+	}
 	if c.Failed > 0 {
 		p.marks.failed = true
 		text += " !"
@@ -211,6 +225,14 @@ func (p *page) tiers(section summary.Section) []string {
 	return short
 }
 
+// percent has one digit after the point below ten.
+func percent(v float64) string {
+	if v < 9.95 {
+		return fmt.Sprintf("%.1f%%", v)
+	}
+	return fmt.Sprintf("%.0f%%", v)
+}
+
 func (p *page) value(v summary.Value) string {
 	if v.Value == nil {
 		return "—"
@@ -219,6 +241,10 @@ func (p *page) value(v summary.Value) string {
 	if v.Descriptive {
 		p.marks.p99 = true
 		text = "~" + text
+	}
+	if v.Low != nil && *v.High > *v.Low && *v.Value != 0 {
+		p.marks.spread = true
+		text += " ±" + percent((*v.High-*v.Low)/2/math.Abs(*v.Value)*100)
 	}
 	if v.DeltaPct != nil {
 		p.marks.delta = true

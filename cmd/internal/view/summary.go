@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -28,9 +29,10 @@ func SummaryJSON(w io.Writer, s *summary.Summary) error {
 // field is a figure that is not there, its note says why.
 func SummaryCSV(w io.Writer, s *summary.Summary) error {
 	out := csv.NewWriter(w)
-	header := []string{"model", "workload", "tier", "tier_from", "axes", "context_tokens", "concurrency", "runs", "attempted", "completed", "failed", "flags"}
+	axes := placedAxes(s.Sections)
+	header := slices.Concat([]string{"model", "workload"}, axes, []string{"runs", "attempted", "completed", "failed", "flags", "pareto"})
 	for _, m := range s.Metrics {
-		header = append(header, m.Name, m.Name+"_delta_pct", m.Name+"_best", m.Name+"_note")
+		header = append(header, m.Name, m.Name+"_low", m.Name+"_high", m.Name+"_delta_pct", m.Name+"_best", m.Name+"_note")
 	}
 	lines := [][]string{header}
 	for _, section := range s.Sections {
@@ -39,18 +41,38 @@ func SummaryCSV(w io.Writer, s *summary.Summary) error {
 				if c.Runs == 0 {
 					continue
 				}
-				line := []string{
-					section.Model, section.Workload, section.Columns[i].Name, section.Columns[i].From, axesText(row.Axes), contextText(row.Context),
-					strconv.Itoa(row.Concurrency), strconv.Itoa(c.Runs), strconv.Itoa(c.Attempted), strconv.Itoa(c.Completed), strconv.Itoa(c.Failed), flagNames(c),
+				line := []string{cmp.Or(section.Model, section.Columns[i].At["model"], row.At["model"]), section.Workload}
+				for _, axis := range axes {
+					line = append(line, cmp.Or(section.Columns[i].At[axis], row.At[axis]))
 				}
+				line = append(line, strconv.Itoa(c.Runs), strconv.Itoa(c.Attempted), strconv.Itoa(c.Completed), strconv.Itoa(c.Failed), flagNames(c), strconv.FormatBool(c.Pareto))
 				for _, v := range c.Values {
-					line = append(line, exact(v.Value), exact(v.DeltaPct), strconv.FormatBool(v.Best), noteOf(v))
+					line = append(line, exact(v.Value), exact(v.Low), exact(v.High), exact(v.DeltaPct), strconv.FormatBool(v.Best), noteOf(v))
 				}
 				lines = append(lines, line)
 			}
 		}
 	}
 	return out.WriteAll(lines)
+}
+
+// placedAxes are the axes of all sections but the model, columns' first.
+func placedAxes(sections []summary.Section) []string {
+	var out []string
+	add := func(axes []string) {
+		for _, axis := range axes {
+			if axis != "model" && !slices.Contains(out, axis) {
+				out = append(out, axis)
+			}
+		}
+	}
+	for _, section := range sections {
+		add(section.ColumnAxes)
+	}
+	for _, section := range sections {
+		add(section.RowAxes)
+	}
+	return out
 }
 
 // flagNames are a cell's flags, each once, joined by "+".
@@ -76,13 +98,6 @@ func noteOf(v summary.Value) string {
 		return v.Note
 	}
 	return strings.TrimPrefix(v.Note+"; descriptive: fewer than 100 samples", "; ")
-}
-
-func contextText(tokens *int) string {
-	if tokens == nil {
-		return "sampled"
-	}
-	return strconv.Itoa(*tokens)
 }
 
 // Summary prints the tables for a terminal of the given width, or as Markdown.
@@ -116,7 +131,7 @@ type page struct {
 	s        *summary.Summary
 	tables   int
 	flags    grouped // of cells, by their reason
-	marks    struct{ best, delta, p99, failed, folded bool }
+	marks    struct{ best, delta, p99, failed, folded, spread, pareto bool }
 }
 
 func (p *page) title(text string) {
@@ -151,13 +166,19 @@ func (p *page) notes() error {
 		legend = append(legend, star+" best of the row")
 	}
 	if p.marks.delta {
-		legend = append(legend, "% difference to the first tier")
+		legend = append(legend, "+% difference to the first column")
 	}
 	if p.marks.p99 {
 		legend = append(legend, "~ p99 of fewer than 100 samples, descriptive only")
 	}
 	if p.marks.folded {
 		legend = append(legend, "×k: k runs, their median")
+	}
+	if p.marks.spread {
+		legend = append(legend, "±%: half of the runs' range")
+	}
+	if p.marks.pareto {
+		legend = append(legend, "◆ Pareto: no other cell of its context gives both more throughput (a GPU) and more "+summary.PerUserMetric)
 	}
 	if p.marks.failed {
 		legend = append(legend, "! requests failed")

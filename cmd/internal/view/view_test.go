@@ -37,7 +37,6 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 func num(v float64) *float64 { return &v }
-func whole(v int) *int       { return &v }
 
 // sample has everything a table can show: two tiers, wide names, failures, a
 // p99 of few samples, repeats, gaps, a cell with nothing beside it.
@@ -45,29 +44,33 @@ func sample() *summary.Summary {
 	value := func(v float64, best bool, delta *float64) summary.Value {
 		return summary.Value{Value: num(v), Best: best, DeltaPct: delta}
 	}
+	rows := []string{"context", "concurrency"}
+	at := func(context, concurrency string) summary.At {
+		return summary.At{"context": context, "concurrency": concurrency}
+	}
 	none := summary.Value{Note: "throughput is withheld, requests failed"}
 	empty := make([]summary.Value, 3)
 	return &summary.Summary{
 		Metrics: []summary.Metric{{Name: "ttft_p50_ms", Better: "lower"}, {Name: "ttft_p99_ms", Better: "lower"}, {Name: "throughput_tok_s", Better: "higher"}},
 		Sections: []summary.Section{
 			{
-				Model: "模型|8B", Workload: "64 words strict, unique prompts",
-				Columns: []summary.Column{{Name: "h200", From: "tier"}, {Name: "小さい🙂", From: "tier"}},
+				Model: "模型|8B", Workload: "64 words strict, unique prompts", RowAxes: rows, ColumnAxes: []string{"tier"},
+				Columns: []summary.Column{{Name: "h200", At: summary.At{"tier": "h200"}}, {Name: "小さい🙂", At: summary.At{"tier": "小さい🙂"}}},
 				Rows: []summary.Row{
-					{Context: whole(1024), Concurrency: 1, Cells: []summary.Cell{
+					{At: at("1024", "1"), Cells: []summary.Cell{
 						{Runs: 1, Attempted: 8, Completed: 8, Values: []summary.Value{value(101.25, true, nil), {Value: num(150), Descriptive: true, Best: true}, value(98.17192502462154, false, nil)}},
-						{Runs: 3, Attempted: 24, Completed: 24, Values: []summary.Value{value(202.5, false, num(100)), {Value: num(300), Descriptive: true, DeltaPct: num(100)}, value(120.5, true, num(22.74))}},
+						{Runs: 3, Attempted: 24, Completed: 24, Pareto: true, Values: []summary.Value{{Value: num(202.5), Low: num(199), High: num(215.25), DeltaPct: num(100)}, {Value: num(300), Descriptive: true, DeltaPct: num(100)}, value(120.5, true, num(22.74))}},
 					}},
-					{Context: whole(8192), Concurrency: 64, Cells: []summary.Cell{
+					{At: at("8192", "64"), Cells: []summary.Cell{
 						{Runs: 1, Attempted: 256, Completed: 250, Failed: 6, Values: []summary.Value{value(1234567.5, false, nil), value(0.00012, false, nil), none}},
 						{Values: empty},
 					}},
 				},
 			},
 			{
-				Model: "a-model-with-a-very-long-name-nvfp4-mtp-131072", Workload: "max_tokens 256",
-				Columns: []summary.Column{{Name: "rtx-pro-6000-blackwell-max-q-workstation", From: "gpu"}},
-				Rows:    []summary.Row{{Concurrency: 4, Cells: []summary.Cell{{Runs: 1, Attempted: 4, Completed: 4, Flags: []summary.Flag{{Cell: "a.b.c4", Name: "client_limited", Reason: "this process used 95 % of its 2 processors"}}, Values: []summary.Value{value(9.5, false, nil), value(0, false, nil), value(1e9, false, nil)}}}}},
+				Model: "a-model-with-a-very-long-name-nvfp4-mtp-131072", Workload: "max_tokens 256", RowAxes: rows, ColumnAxes: []string{"tier"},
+				Columns: []summary.Column{{Name: "rtx-pro-6000-blackwell-max-q-workstation", At: summary.At{"tier": "rtx-pro-6000-blackwell-max-q-workstation"}}},
+				Rows:    []summary.Row{{At: at("sampled", "4"), Cells: []summary.Cell{{Runs: 1, Attempted: 4, Completed: 4, Flags: []summary.Flag{{Cell: "a.b.c4", Name: "client_limited", Reason: "this process used 95 % of its 2 processors"}}, Values: []summary.Value{value(9.5, false, nil), value(0, false, nil), value(1e9, false, nil)}}}}},
 			},
 		},
 		Notes:   []string{"Some artifacts name no tier: their column is the gpu."},
@@ -205,10 +208,10 @@ func TestFormatsAgree(t *testing.T) {
 				record := rows[line]
 				line++
 				for i, v := range c.Values {
-					field := record[12+4*i]
+					field := record[11+6*i]
 					if v.Value == nil {
-						if field != "" || record[12+4*i+3] == "" {
-							t.Errorf("csv has %q for a figure that is not there, note %q", field, record[12+4*i+3])
+						if field != "" || record[11+6*i+5] == "" {
+							t.Errorf("csv has %q for a figure that is not there, note %q", field, record[11+6*i+5])
 						}
 						continue
 					}
