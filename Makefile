@@ -9,7 +9,7 @@ BIN      := bin/anvilsweep
 DEMO     := results/demo
 FUZZTIME ?= 20s
 
-.PHONY: help demo build test vet lint race cover fuzz bench bench-client soak golden clean
+.PHONY: help demo build test test-browser vet lint race cover fuzz bench bench-client soak golden clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,8 +24,13 @@ build: ## build bin/anvilsweep
 
 test: vet lint race cover ## vet, lint, all tests under the race detector, coverage floors
 
+test-browser: ## the report in a real browser (needs Chromium: apt-get install chromium); pictures in .browser/
+	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "no Chromium in PATH; on Debian: apt-get install chromium"; exit 1; }
+	go test -count=1 -tags browser -timeout 10m ./sweep/report
+
 vet:
 	go vet ./...
+	go vet -tags browser ./sweep/report
 
 lint: ## gofmt, staticcheck, errcheck
 	@unformatted=$$(gofmt -l cmd recipe sweep client); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
@@ -65,4 +70,4 @@ golden: ## rewrite the golden files from what the code does now
 	@for pkg in $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n1 dirname | sort -u); do go test $$pkg -update; done
 
 clean: ## remove what the other targets made
-	rm -rf bin results coverage.out
+	rm -rf bin results coverage.out .browser

@@ -12,8 +12,9 @@ import (
 
 // Keep says what Figures keeps of an artifact beside its figures.
 type Keep struct {
-	Rows bool // one a request, for distributions and tests over requests
-	SLO  SLO  // Goodput is taken of it
+	Rows     bool // one a request, for distributions and tests over requests
+	Failures bool // what went wrong with each request that failed
+	SLO      SLO  // Goodput is taken of it
 }
 
 // Figures is Collect for those who want figures of thousands of files: what
@@ -29,7 +30,7 @@ func (k Keep) decode(path string, data []byte) *Document {
 	if d == nil {
 		d = Decode(path, data)
 		d.data, d.tree = nil, nil
-		if d.wire != nil {
+		if d.wire != nil && !k.Failures {
 			d.wire.Failures = nil
 		}
 		if d.Sweep != nil {
@@ -74,6 +75,11 @@ func (k Keep) inOnePass(path string, data []byte) *Document {
 	} else if rows.Kind() == '[' {
 		d.rowsLeft = true
 	}
+	if k.Failures && s.Failures != nil {
+		if err := json.Unmarshal(s.Failures, &w.Failures); err != nil {
+			return nil
+		}
+	}
 	d.readWire()
 	return d
 }
@@ -93,7 +99,7 @@ func (k Keep) measure(d *Document) {
 type slim struct {
 	Schema string `json:"schema"`
 	wire
-	Failures            skipped         `json:"failures"`
+	Failures            jsontext.Value  `json:"failures"`
 	Metrics             figures         `json:"metrics"`
 	RequestTimings      jsontext.Value  `json:"request_timings"`
 	Sweep               *slimSweep      `json:"sweep"`

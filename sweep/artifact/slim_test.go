@@ -13,7 +13,7 @@ import (
 func agree(t *testing.T, path string, data []byte) {
 	t.Helper()
 	whole := Decode(path, data)
-	for _, keep := range []Keep{{}, {Rows: true}, {SLO: SLO{{"ttft", 100}}}} {
+	for _, keep := range []Keep{{}, {Rows: true}, {Failures: true}, {SLO: SLO{{"ttft", 100}}}} {
 		slim := keep.decode(path, data)
 		if slim.Kind != whole.Kind || slim.Why != whole.Why || slim.Generation != whole.Generation || slim.SHA256 != whole.SHA256 ||
 			slim.Model != whole.Model || slim.CacheMode != whole.CacheMode || !reflect.DeepEqual(slim.Temperature, whole.Temperature) ||
@@ -25,6 +25,16 @@ func agree(t *testing.T, path string, data []byte) {
 		}
 		if keep.Rows && len(slim.Rows) != len(whole.Rows) {
 			t.Fatalf("%s: %d rows of %d", path, len(slim.Rows), len(whole.Rows))
+		}
+		if keep.Failures {
+			if len(slim.FailureList()) != len(whole.FailureList()) {
+				t.Fatalf("%s: %d failures of %d", path, len(slim.FailureList()), len(whole.FailureList()))
+			}
+			for i, f := range whole.FailureList() {
+				if !reflect.DeepEqual(f["error_message"], slim.FailureList()[i]["error_message"]) {
+					t.Fatalf("%s: failure %d is %v, of the whole file %v", path, i, slim.FailureList()[i], f)
+				}
+			}
 		}
 		for _, name := range FigureNames() {
 			a, why := slim.Metric(name)

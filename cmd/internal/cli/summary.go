@@ -87,7 +87,7 @@ func printSummary(env Env, paths []string, o summaryOptions) error {
 		return usage(err)
 	}
 	if o.where != "" {
-		if docs, err = where(env, docs, o.where); err != nil {
+		if docs, err = keepWhere(env, docs, o.where); err != nil {
 			return err
 		}
 	}

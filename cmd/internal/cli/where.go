@@ -11,9 +11,9 @@ import (
 	"anvilsweep/sweep/artifact"
 )
 
-// where leaves of documents the runs that an expression holds for; what is no
+// keepWhere leaves of documents the runs that an expression holds for; what is no
 // run stays.
-func where(env Env, docs []*artifact.Document, text string) ([]*artifact.Document, error) {
+func keepWhere(env Env, docs []*artifact.Document, text string) ([]*artifact.Document, error) {
 	axes := map[string]bool{}
 	for _, d := range docs {
 		if d.Sweep != nil {

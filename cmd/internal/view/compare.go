@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"anvilsweep/sweep/compare"
+	"anvilsweep/sweep/metrics"
 )
 
 // Comparison prints a row a cell and metric: what differs first, then what may
@@ -84,7 +85,7 @@ func figure(v *float64) string {
 	if v == nil {
 		return "—"
 	}
-	return human(*v)
+	return metrics.Human(*v)
 }
 
 // varies names the axes that tell the comparison's cells apart.

@@ -9,6 +9,7 @@ import (
 
 	"anvilsweep/recipe"
 	"anvilsweep/sweep"
+	"anvilsweep/sweep/metrics"
 )
 
 // verdicts are what gates say, for people.
@@ -42,7 +43,7 @@ func figuresOf(r sweep.GateResult) string {
 	for _, f := range r.Figures {
 		text := "—"
 		if f.Value != nil {
-			text = human(*f.Value)
+			text = metrics.Human(*f.Value)
 		}
 		out = append(out, f.Name+" "+text)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"anvilsweep/recipe"
 	"anvilsweep/sweep"
+	"anvilsweep/sweep/metrics"
 )
 
 // Plan prints each sweep's matrix, a row a ladder, then what was excluded and
@@ -31,7 +32,7 @@ func Plan(w io.Writer, getenv func(string) string, plan *sweep.Plan, e sweep.Est
 	}
 	requests, tokens := plan.Totals()
 	fmt.Fprintf(w, "\nIn all: %s cells, %s requests, up to %s prompt tokens. Nothing was sent.\n",
-		count(int64(plan.Cells())), count(requests), count(tokens))
+		metrics.Count(int64(plan.Cells())), metrics.Count(requests), metrics.Count(tokens))
 	if plan.Cells() > 0 {
 		fmt.Fprintf(w, "Every cell run, about %s%s, %s.\n", length(e.Seconds), costs(e), e.Basis())
 	}
@@ -101,7 +102,7 @@ func planned(w io.Writer, s *sweep.PlannedSweep) error {
 		return err
 	}
 	requests, tokens := s.Totals()
-	fmt.Fprintf(w, "%s cells, %s requests, up to %s prompt tokens.\n", count(int64(len(s.Cells))), count(requests), count(tokens))
+	fmt.Fprintf(w, "%s cells, %s requests, up to %s prompt tokens.\n", metrics.Count(int64(len(s.Cells))), metrics.Count(requests), metrics.Count(tokens))
 	for _, note := range s.Notes {
 		fmt.Fprintln(w, "Note: "+line(note))
 	}

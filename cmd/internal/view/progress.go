@@ -11,6 +11,7 @@ import (
 
 	"anvilsweep/sweep"
 	"anvilsweep/sweep/artifact"
+	"anvilsweep/sweep/metrics"
 )
 
 // Progress shows a run: one line written over on a terminal, log lines at the
@@ -145,7 +146,7 @@ func figures(end sweep.CellEnd) []any {
 	out := []any{"completed", completed}
 	for _, name := range []string{"ttft_p50_ms", "throughput_tok_s"} {
 		if v := end.Figure(name); v != nil {
-			out = append(out, name, human(*v))
+			out = append(out, name, metrics.Human(*v))
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"anvilsweep/sweep/artifact"
+	"anvilsweep/sweep/metrics"
 )
 
 // Show prints one artifact for a person.
@@ -39,7 +40,7 @@ func Show(w io.Writer, d *artifact.Document) error {
 			s.pair(name, "— ("+note+")")
 			continue
 		}
-		s.pair(name, human(*v))
+		s.pair(name, metrics.Human(*v))
 	}
 	if err := s.failures(d); err != nil {
 		return err
@@ -69,7 +70,7 @@ func (s shown) load(d *artifact.Document) {
 	s.pair("load", fmt.Sprintf("%s, max_tokens %d", load, d.MaxTokens))
 	s.pair("result", fmt.Sprintf("%d completed, %d failed", d.Completed, d.Failed))
 	if d.WallMS != nil {
-		s.pair("wall_clock_ms", human(*d.WallMS))
+		s.pair("wall_clock_ms", metrics.Human(*d.WallMS))
 	}
 }
 
@@ -95,14 +96,14 @@ func (s shown) sweep(a *artifact.Sweep) {
 		{"effective concurrency", a.Client.EffectiveConcurrencyMean, " in flight, time-weighted"},
 	} {
 		if f.v != nil {
-			s.pair(f.name, human(*f.v)+f.unit)
+			s.pair(f.name, metrics.Human(*f.v)+f.unit)
 		}
 	}
 	for _, f := range a.Flags {
 		s.pair(f.Name, f.Reason)
 	}
 	if g := a.InterChunk; g.Samples > 0 {
-		s.pair("inter-chunk ms", fmt.Sprintf("p50 %s, p99 %s, max %s over %d gaps between chunks, which are not tokens", human(*g.P50), human(*g.P99), human(*g.Max), g.Samples))
+		s.pair("inter-chunk ms", fmt.Sprintf("p50 %s, p99 %s, max %s over %d gaps between chunks, which are not tokens", metrics.Human(*g.P50), metrics.Human(*g.P99), metrics.Human(*g.Max), g.Samples))
 	}
 	for _, l := range []struct {
 		name, what string
@@ -114,17 +115,17 @@ func (s shown) sweep(a *artifact.Sweep) {
 		{"turnaround ms", "from one request's end to the next one's start", a.Client.Turnaround},
 	} {
 		if l.lag != nil {
-			s.pair(l.name, fmt.Sprintf("p50 %s, p99 %s, max %s: %s", human(l.lag.P50), human(l.lag.P99), human(l.lag.Max), l.what))
+			s.pair(l.name, fmt.Sprintf("p50 %s, p99 %s, max %s: %s", metrics.Human(l.lag.P50), metrics.Human(l.lag.P99), metrics.Human(l.lag.Max), l.what))
 		}
 	}
 	if share := a.Client.CPUShare; share != nil {
-		s.pair("client CPU", fmt.Sprintf("%s %% of %d processors; %d GC pauses, %s ms in all, %s ms the longest", human(100**share), a.Client.MaxProcs, a.Client.GCPauses, human(a.Client.GCPauseMS), human(a.Client.GCLongest)))
+		s.pair("client CPU", fmt.Sprintf("%s %% of %d processors; %d GC pauses, %s ms in all, %s ms the longest", metrics.Human(100**share), a.Client.MaxProcs, a.Client.GCPauses, metrics.Human(a.Client.GCPauseMS), metrics.Human(a.Client.GCLongest)))
 	}
 	if a.Trace != nil {
 		s.pair("raw trace", *a.Trace)
 	}
 	if c := a.Client.Connect; c != nil {
-		s.pair("connect_ms", fmt.Sprintf("p50 %s, max %s over %d connections; %d requests reused one", human(c.P50), human(c.Max), c.Samples, a.Client.ConnectionsReused))
+		s.pair("connect_ms", fmt.Sprintf("p50 %s, max %s over %d connections; %d requests reused one", metrics.Human(c.P50), metrics.Human(c.Max), c.Samples, a.Client.ConnectionsReused))
 	}
 }
 
@@ -142,7 +143,7 @@ func (s shown) distributions(d *artifact.Document) error {
 		for i, v := range []*float64{dist.Mean, dist.Stddev, dist.Min, dist.P50, dist.P90, dist.P95, dist.P99, dist.Max} {
 			text := "—"
 			if v != nil {
-				text = human(*v)
+				text = metrics.Human(*v)
 				if i == 6 && d.Descriptive(f[0]+"_p99"+f[1]) {
 					text, marked = "~"+text, true
 				}

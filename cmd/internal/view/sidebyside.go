@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anvilsweep/sweep/metrics"
 	"anvilsweep/sweep/summary"
 )
 
@@ -237,7 +238,7 @@ func (p *page) value(v summary.Value) string {
 	if v.Value == nil {
 		return "—"
 	}
-	text := human(*v.Value)
+	text := metrics.Human(*v.Value)
 	if v.Descriptive {
 		p.marks.p99 = true
 		text = "~" + text

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"anvilsweep/sweep/artifact"
+	"anvilsweep/sweep/metrics"
 )
 
 // detailed is up to how many files each gets its own list of checks.
@@ -20,7 +21,7 @@ func Verify(w io.Writer, reports []artifact.Report) {
 			continue
 		}
 		for _, c := range r.Checks {
-			fmt.Fprintf(w, "  checked %s %s\n", count(int64(c.Count)), c.What)
+			fmt.Fprintf(w, "  checked %s %s\n", metrics.Count(int64(c.Count)), c.What)
 		}
 	}
 	if len(reports) > detailed {
@@ -84,7 +85,7 @@ func checks(w io.Writer, reports []artifact.Report) {
 		}
 	}
 	for _, what := range order {
-		fmt.Fprintf(w, "Checked %s %s.\n", count(int64(sums[what])), what)
+		fmt.Fprintf(w, "Checked %s %s.\n", metrics.Count(int64(sums[what])), what)
 	}
 }
 

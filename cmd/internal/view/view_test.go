@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"anvilsweep/sweep/artifact"
+	"anvilsweep/sweep/metrics"
 	"anvilsweep/sweep/summary"
 )
 
@@ -218,8 +218,8 @@ func TestFormatsAgree(t *testing.T) {
 					if got, err := strconv.ParseFloat(field, 64); err != nil || got != *v.Value {
 						t.Errorf("csv has %s, json %v", field, *v.Value)
 					}
-					if !strings.Contains(text, human(*v.Value)) || !strings.Contains(md, human(*v.Value)) {
-						t.Errorf("a table lacks %s", human(*v.Value))
+					if !strings.Contains(text, metrics.Human(*v.Value)) || !strings.Contains(md, metrics.Human(*v.Value)) {
+						t.Errorf("a table lacks %s", metrics.Human(*v.Value))
 					}
 				}
 			}
@@ -227,19 +227,6 @@ func TestFormatsAgree(t *testing.T) {
 	}
 	if line != len(rows) {
 		t.Errorf("csv has %d rows, json %d", len(rows), line)
-	}
-}
-
-func TestNumbers(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 1: "1.00", 12.345: "12.35", 123.45: "123.5", 1234.5: "1234", 0.5: "0.5000", 0.00012: "0.00012", -123.45: "-123.5"} {
-		if got := human(v); got != want {
-			t.Errorf("human(%v) = %s, want %s", v, got, want)
-		}
-	}
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1 000", 1234567: "1 234 567", -1234: "-1 234", 100000: "100 000", math.MaxInt64: "9 223 372 036 854 775 807"} {
-		if got := count(n); got != want {
-			t.Errorf("count(%d) = %q, want %q", n, got, want)
-		}
 	}
 }
 

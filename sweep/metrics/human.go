@@ -1,13 +1,13 @@
-package view
+package metrics
 
 import (
 	"math"
 	"strconv"
 )
 
-// human shortens a figure to about four significant digits, for tables; csv
+// Human shortens a figure to about four significant digits, for tables; csv
 // and json carry the exact one.
-func human(v float64) string {
+func Human(v float64) string {
 	digits := 0
 	switch a := math.Abs(v); {
 	case a == 0 || a >= 1000:
@@ -23,8 +23,8 @@ func human(v float64) string {
 	return strconv.FormatFloat(v, 'f', digits, 64)
 }
 
-// count writes a whole number with thin groups of three: 1 234 567.
-func count(n int64) string {
+// Count writes a whole number with thin groups of three: 1 234 567.
+func Count(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	start := len(s) % 3
 	if n < 0 {
