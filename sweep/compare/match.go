@@ -48,6 +48,53 @@ func place(axes map[string]string, without ...string) string {
 	return strings.Join(parts, " ")
 }
 
+// Place is where a document stands among the cells of any set, for people and
+// as a key: two nights of one cell have one place.
+func Place(d *artifact.Document) string { return place(position(d)) }
+
+// Natural orders places so that numbers in them ascend.
+func Natural(a, b string) int { return natural(a, b) }
+
+// Varying names the axes in which places differ.
+func Varying(places []string) map[string]bool {
+	seen := map[string]string{}
+	out := map[string]bool{}
+	for _, p := range places {
+		for _, part := range strings.Split(p, " ") {
+			name, value, _ := strings.Cut(part, "=")
+			if before, ok := seen[name]; ok && before != value {
+				out[name] = true
+			}
+			seen[name] = value
+		}
+	}
+	return out
+}
+
+// Short is a place without the axes in which no place differs.
+func Short(place string, varying map[string]bool) string {
+	var parts []string
+	for _, part := range strings.Split(place, " ") {
+		if name, _, _ := strings.Cut(part, "="); varying[name] {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return "(the one cell)"
+	}
+	return strings.Join(parts, " ")
+}
+
+// Differences are what keeps two documents of one place from being about the
+// same, each as "field this and that".
+func Differences(a, b *artifact.Document) []string { return differs(a, b, "", nil) }
+
+// OfTheServer reports whether a difference is one of the server's own: engine or
+// GPU. Any other is one of the work that it was given.
+func OfTheServer(difference string) bool {
+	return strings.HasPrefix(difference, "engine ") || strings.HasPrefix(difference, "engine.") || strings.HasPrefix(difference, "gpu ")
+}
+
 // natural orders places so that numbers in them ascend.
 func natural(a, b string) int {
 	for x, y := strings.Fields(a), strings.Fields(b); len(x) > 0 && len(y) > 0; x, y = x[1:], y[1:] {

@@ -140,18 +140,19 @@ const contrast = `(() => {
 // The page in light and dark, wide and narrow, with few cells and many: nothing
 // goes wrong, nothing runs out of the window, all text can be read.
 func TestPagesInABrowser(t *testing.T) {
-	for name, s := range map[string]shape{"18": small, "2000": large} {
-		b := opened(t, rendered(t, s.documents(t)))
+	pages := map[string]string{"report-18": rendered(t, small.documents(t)), "report-2000": rendered(t, large.documents(t)), "history-8": historyOf(t, followed(8, 20, "l40s"))}
+	for name, page := range pages {
+		b := opened(t, page)
 		for _, width := range []int{1280, 400} {
 			for _, theme := range []string{"light", "dark"} {
 				b.look(width, theme)
 				if over := say[float64](b, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
-					t.Errorf("%s cells at %d: the page is %v pixels wider than the window", name, width, over)
+					t.Errorf("%s at %d: the page is %v pixels wider than the window", name, width, over)
 				}
 				if worst := say[[]any](b, contrast); worst[1].(float64) < 4.5 {
-					t.Errorf("%s cells, %s: contrast of %v", name, theme, worst)
+					t.Errorf("%s, %s: contrast of %v", name, theme, worst)
 				}
-				b.picture(fmt.Sprintf("report-%s-%d-%s", name, width, theme))
+				b.picture(fmt.Sprintf("%s-%d-%s", name, width, theme))
 			}
 		}
 	}

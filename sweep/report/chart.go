@@ -49,6 +49,7 @@ type series struct {
 	Style  int
 	Points []point
 	Line   bool // joined
+	Bare   bool // by a line without marks
 	Spans  bool // each two points are the ends of a bar
 }
 
@@ -213,6 +214,9 @@ func (s series) add(p *plot.Plot) error {
 		if err := addLine(p, s.Points, lineOf(s.Style)); err != nil {
 			return err
 		}
+	}
+	if s.Bare {
+		return nil
 	}
 	dots, err := plotter.NewScatter(xys(s.Points))
 	if err != nil {

@@ -6,5 +6,6 @@
 //
 // Charts are gonum's, drawn as SVG in colours that the page's style sheet sets.
 //
-// It may import sweep/artifact, sweep/metrics and sweep/summary.
+// It may import sweep/artifact, sweep/compare, sweep/history, sweep/metrics and
+// sweep/summary.
 package report

@@ -51,14 +51,11 @@ something is worse.`,
 			}
 			o := compare.Options{Factor: by, Control: control, Alpha: alpha, Threshold: threshold, Allow: allow}
 			for _, name := range names {
-				m, err := summary.LookUp(name)
+				m, err := figureOf(name)
 				if err != nil {
 					return usage(err)
 				}
-				if !slices.Contains(artifact.FigureNames(), name) {
-					return usage(fmt.Errorf("%s is made by summary and stands in no artifact; compare a figure that does, such as throughput_tok_s", name))
-				}
-				o.Metrics = append(o.Metrics, compare.Metric(m))
+				o.Metrics = append(o.Metrics, m)
 			}
 			paths := append(baseline, args...)
 			sets := make([][]*artifact.Document, len(paths))
@@ -74,7 +71,7 @@ something is worse.`,
 			}
 			switch format {
 			case "table", "markdown":
-				err = view.Comparison(env.Stdout, r, format == "markdown")
+				err = view.Comparison(env.Stdout, r, view.Width(env.Stdout, env.Getenv), format == "markdown")
 			case "json":
 				err = view.ComparisonJSON(env.Stdout, r)
 			default:
@@ -98,4 +95,13 @@ something is worse.`,
 	cmd.Flags().StringArrayVar(&allow, "allow", nil, "`field` that may differ, as it is named where it is refused, such as \"engine version\"; may be given again")
 	cmd.Flags().StringVar(&format, "format", "table", "table, markdown or json")
 	return cmd
+}
+
+// figureOf finds a figure that artifacts hold.
+func figureOf(name string) (compare.Metric, error) {
+	m, err := summary.LookUp(name)
+	if err == nil && !slices.Contains(artifact.FigureNames(), name) {
+		err = fmt.Errorf("%s is made by summary and stands in no artifact; name a figure that does, such as throughput_tok_s", name)
+	}
+	return compare.Metric(m), err
 }

@@ -12,7 +12,7 @@ import (
 
 // Comparison prints a row a cell and metric: what differs first, then what may
 // not be compared and why, with the totals.
-func Comparison(w io.Writer, r *compare.Result, markdown bool) error {
+func Comparison(w io.Writer, r *compare.Result, width int, markdown bool) error {
 	var sides []string
 	for _, s := range r.Against {
 		sides = append(sides, fmt.Sprintf("%s (%s)", line(s.Name), plural(s.Files, "file")))
@@ -54,6 +54,9 @@ func Comparison(w io.Writer, r *compare.Result, markdown bool) error {
 		}
 	}
 	if len(g.Rows) > 0 {
+		if !markdown {
+			g.fit(width)
+		}
 		if err := g.Write(w, markdown); err != nil {
 			return err
 		}
@@ -90,32 +93,14 @@ func figure(v *float64) string {
 
 // varies names the axes that tell the comparison's cells apart.
 func varies(r *compare.Result) map[string]bool {
-	seen := map[string]string{}
-	out := map[string]bool{}
-	for _, c := range r.Cells {
-		for _, part := range strings.Split(c.Place, " ") {
-			name, value, _ := strings.Cut(part, "=")
-			if before, ok := seen[name]; ok && before != value {
-				out[name] = true
-			}
-			seen[name] = value
-		}
+	places := make([]string, len(r.Cells))
+	for i, c := range r.Cells {
+		places[i] = c.Place
 	}
-	return out
+	return compare.Varying(places)
 }
 
-func short(place string, varying map[string]bool) string {
-	var parts []string
-	for _, part := range strings.Split(place, " ") {
-		if name, _, _ := strings.Cut(part, "="); varying[name] {
-			parts = append(parts, part)
-		}
-	}
-	if len(parts) == 0 {
-		return "(the one cell)"
-	}
-	return line(strings.Join(parts, " "))
-}
+func short(place string, varying map[string]bool) string { return line(compare.Short(place, varying)) }
 
 // notComparable lists cells by what keeps them out.
 func notComparable(w io.Writer, r *compare.Result, varying map[string]bool) {

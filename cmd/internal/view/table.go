@@ -17,6 +17,29 @@ type Grid struct {
 	Names  int // how many leading columns hold names, set flush left; the rest are figures
 }
 
+// fit shortens the names of the first column until the grid is no wider than
+// width, down to a least that still tells them apart; figures are never cut.
+func (g Grid) fit(width int) {
+	const least = 24
+	total, first := 0, 0
+	for i := range g.Header {
+		widest := columns(g.Header[i])
+		for _, row := range g.Rows {
+			widest = max(widest, columns(row[i]))
+		}
+		total += widest + 2
+		if i == 0 {
+			first = widest
+		}
+	}
+	if total <= width {
+		return
+	}
+	for _, row := range g.Rows {
+		row[0] = shorten(row[0], max(least, first-(total-width)))
+	}
+}
+
 // Write renders the grid with light borders, or as Markdown.
 func (g Grid) Write(w io.Writer, markdown bool) error {
 	align := make([]tw.Align, len(g.Header))

@@ -11,8 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"anvilsweep/sweep/artifact"
+	"anvilsweep/sweep/compare"
+	"anvilsweep/sweep/history"
 	"anvilsweep/sweep/metrics"
 	"anvilsweep/sweep/summary"
 )
@@ -286,4 +289,38 @@ d.json: refused: 1; 2; 3; 4; 5; and 2 more
 	if !strings.Contains(b.String(), "Checked 2 100 counts.") {
 		t.Errorf("%s", b.String())
 	}
+}
+
+// A history of two cells: one got worse when the engine changed, the other has
+// a night that is not used and one that is missing.
+func TestHistoryTable(t *testing.T) {
+	var b bytes.Buffer
+	h := &history.History{Metric: compare.Metric{Name: "ttft_p50_ms", Better: "lower"}, Alpha: 0.01, Threshold: 2, LeftOut: []string{"x.json: the file does not say when it was measured"}}
+	for i := range 12 {
+		at := time.Date(2026, 9, i+1, 22, 0, 0, 0, time.UTC)
+		h.Nights = append(h.Nights, history.Night{Name: at.Format(time.DateOnly), Started: at, Runs: 2})
+	}
+	h.Nights[6].Changes = []string{`engine version "0.11" and "0.12" (2 cells)`}
+	worse, steady := history.Cell{Place: "tier=h200 concurrency=1", LastUse: true, Level: num(120), LastPct: num(0.5)}, history.Cell{Place: "tier=h200 concurrency=模型", Level: num(50)}
+	for i := range 12 {
+		worse.Points = append(worse.Points, history.Point{Night: i, Runs: 1, Value: num(100 + float64(20*(i/6)))})
+		if i == 4 {
+			continue
+		}
+		p := history.Point{Night: i, Runs: 1, Value: num(50)}
+		if i == 11 {
+			p.Note = "requests failed"
+		}
+		steady.Points = append(steady.Points, p)
+	}
+	worse.Changes = []history.Change{{Night: 6, Before: 100, After: 120, Pct: 20, P: 0.0021, Verdict: compare.Worse}}
+	h.Cells = []history.Cell{worse, steady}
+	if err := History(&b, h, 120, false); err != nil {
+		t.Fatal(err)
+	}
+	b.WriteString("\n")
+	if err := History(&b, h, 120, true); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "history.txt", b.Bytes())
 }
