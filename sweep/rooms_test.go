@@ -33,7 +33,7 @@ var mayImport = map[string]struct {
 	"cmd/benchclient":   {[]string{"client", "sweep/metrics", "cmd/internal/view"}, nil},
 	"cmd/anvilsweep":    {[]string{"cmd/internal/cli"}, nil},
 	"cmd/internal/cli":  {[]string{"cmd/internal/view", "recipe", "sweep", "sweep/artifact", "sweep/compare", "sweep/export", "sweep/history", "sweep/report", "sweep/summary", "client", "client/simengine"}, []string{"github.com/spf13/cobra", "github.com/rogpeppe/go-internal/diff", "github.com/hashicorp/go-hclog"}},
-	"cmd/internal/view": {[]string{"recipe", "sweep", "sweep/artifact", "sweep/compare", "sweep/history", "sweep/metrics", "sweep/summary"}, []string{"github.com/olekukonko/tablewriter", "github.com/clipperhouse/displaywidth", "github.com/hashicorp/go-hclog", "golang.org/x/term"}},
+	"cmd/internal/view": {[]string{"recipe", "sweep", "sweep/artifact", "sweep/compare", "sweep/export", "sweep/history", "sweep/metrics", "sweep/summary"}, []string{"github.com/olekukonko/tablewriter", "github.com/clipperhouse/displaywidth", "github.com/hashicorp/go-hclog", "golang.org/x/term"}},
 }
 
 func TestWhoMayImportWhom(t *testing.T) {

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/parquet-go/parquet-go"
-
 	"anvilsweep/sweep/artifact"
 )
 
@@ -220,57 +218,4 @@ func word(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// parquetRow is one figure of a run, as Parquet has it.
-type parquetRow struct {
-	File         string  `parquet:"file,dict"`
-	SHA256       string  `parquet:"sha256,dict"`
-	Kind         string  `parquet:"kind,dict"`
-	StartedAt    string  `parquet:"started_at,dict"`
-	Sweep        string  `parquet:"sweep,dict"`
-	CellID       string  `parquet:"cell_id,dict"`
-	CellDigest   string  `parquet:"cell_digest,dict"`
-	Repeat       int64   `parquet:"repeat"`
-	SourceRecipe string  `parquet:"source_recipe,dict"`
-	Fingerprint  string  `parquet:"configuration_fingerprint,dict"`
-	Model        string  `parquet:"model,dict"`
-	Engine       string  `parquet:"engine,dict"`
-	Tier         string  `parquet:"tier,dict"`
-	GPU          string  `parquet:"gpu,dict"`
-	Context      *int64  `parquet:"context_tokens,optional"`
-	Concurrency  int64   `parquet:"concurrency"`
-	Axes         string  `parquet:"axes,dict"`
-	Requests     int64   `parquet:"requests"`
-	Completed    int64   `parquet:"completed"`
-	Failed       int64   `parquet:"failed"`
-	Flags        string  `parquet:"flags,dict"`
-	Figure       string  `parquet:"figure,dict"`
-	Value        float64 `parquet:"value"`
-}
-
-// Parquet writes a row a run and figure, the columns those of the long CSV.
-func Parquet(w io.Writer, records []Record) error {
-	out := parquet.NewGenericWriter[parquetRow](w, parquet.Compression(&parquet.Zstd), parquet.CreatedBy("anvilsweep", "1", "0"))
-	for i := range records {
-		r := &records[i]
-		row := parquetRow{
-			File: r.File, SHA256: r.SHA256, Kind: r.Kind, StartedAt: r.StartedAt, Sweep: r.Sweep, CellID: r.CellID, CellDigest: r.CellDigest,
-			Repeat: int64(r.Repeat), SourceRecipe: r.SourceRecipe, Fingerprint: r.Fingerprint, Model: r.Model, Engine: r.Engine, Tier: r.Tier, GPU: r.GPU,
-			Concurrency: int64(r.Concurrency), Axes: r.axes(), Requests: int64(r.Requests), Completed: int64(r.Completed), Failed: int64(r.Failed), Flags: strings.Join(r.Flags, " "),
-		}
-		if r.Context != nil {
-			n := int64(*r.Context)
-			row.Context = &n
-		}
-		rows := make([]parquetRow, 0, len(r.Figures))
-		for _, name := range r.figures() {
-			row.Figure, row.Value = name, r.Figures[name]
-			rows = append(rows, row)
-		}
-		if _, err := out.Write(rows); err != nil {
-			return err
-		}
-	}
-	return out.Close()
 }

@@ -44,8 +44,8 @@ func TestFormsAgree(t *testing.T) {
 	if len(all) == 0 || want == 0 {
 		t.Fatal("nothing to export")
 	}
-	var wide, long, doc, pq bytes.Buffer
-	for _, err := range []error{CSV(&wide, all, names, false), CSV(&long, all, names, true), JSON(&doc, all), Parquet(&pq, all)} {
+	var wide, long, doc, pq, pqWide bytes.Buffer
+	for _, err := range []error{CSV(&wide, all, names, false), CSV(&long, all, names, true), JSON(&doc, all), ParquetLong(&pq, all), ParquetWide(&pqWide, all, names)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestFormsAgree(t *testing.T) {
 	if err := json.Unmarshal(doc.Bytes(), &back); err != nil || len(back.Records) != len(all) || back.Records[0].Figures["ttft_p50_ms"] != all[0].Figures["ttft_p50_ms"] {
 		t.Error(err)
 	}
-	rows, err := parquet.Read[parquetRow](bytes.NewReader(pq.Bytes()), int64(pq.Len()))
+	rows, err := parquet.Read[longRow](bytes.NewReader(pq.Bytes()), int64(pq.Len()))
 	if err != nil || len(rows) != want {
 		t.Fatalf("%d rows of %d figures: %v", len(rows), want, err)
 	}
@@ -82,6 +82,33 @@ func TestFormsAgree(t *testing.T) {
 				t.Fatalf("%+v", rows[i])
 			}
 			i++
+		}
+	}
+	table, err := parquet.OpenFile(bytes.NewReader(pqWide.Bytes()), int64(pqWide.Len()))
+	if err != nil || table.NumRows() != int64(len(all)) {
+		t.Fatal(err)
+	}
+	var header []string
+	for _, c := range table.Schema().Columns() {
+		header = append(header, c[0])
+	}
+	if want := lines[0]; !slices.Equal(header, want) {
+		t.Errorf("the wide forms differ in columns:\n%v\n%v", header, want)
+	}
+	read := make([]parquet.Row, len(all))
+	reader := parquet.NewReader(table)
+	if n, err := reader.ReadRows(read); n != len(all) {
+		t.Fatal(n, err)
+	}
+	for i, r := range all {
+		for _, v := range read[i] {
+			c := v.Column() - len(columns)
+			if c < 0 {
+				continue
+			}
+			if want, there := r.Figures[names[c]]; there == v.IsNull() || there && v.Double() != want {
+				t.Fatalf("%s %s: wide Parquet has %v, want %v %v", r.File, names[c], v, want, there)
+			}
 		}
 	}
 }

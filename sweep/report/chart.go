@@ -74,7 +74,27 @@ var (
 	lineEnds = regexp.MustCompile(`\n\t*`)
 )
 
-var shapes = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.PlusGlyph{}}
+// strokes is a shape of lines, each from x, y to x, y in radii. gonum's own are
+// too thin to be told apart.
+type strokes [][4]float64
+
+func (s strokes) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	line := draw.LineStyle{Color: style.Color, Width: 1.4}
+	r := style.Radius * 1.2
+	for _, l := range s {
+		c.StrokeLine2(line, at.X+vg.Length(l[0])*r, at.Y+vg.Length(l[1])*r, at.X+vg.Length(l[2])*r, at.Y+vg.Length(l[3])*r)
+	}
+}
+
+var (
+	cross   = strokes{{-1, -1, 1, 1}, {-1, 1, 1, -1}}
+	plus    = strokes{{-1.2, 0, 1.2, 0}, {0, -1.2, 0, 1.2}}
+	square  = strokes{{-1, -1, -1, 1}, {-1, 1, 1, 1}, {1, 1, 1, -1}, {1, -1, -1, -1}}
+	diamond = strokes{{-1.3, 0, 0, 1.3}, {0, 1.3, 1.3, 0}, {1.3, 0, 0, -1.3}, {0, -1.3, -1.3, 0}}
+	upward  = strokes{{-1.2, -1, 1.2, -1}, {1.2, -1, 0, 1.3}, {0, 1.3, -1.2, -1}}
+)
+
+var shapes = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, cross, square, diamond, upward, plus}
 
 func dashes(style int) []vg.Length {
 	return [][]vg.Length{nil, {6, 3}, {2, 2}, {8, 2, 2, 2}}[style/styles%4]

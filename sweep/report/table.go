@@ -22,6 +22,16 @@ type table struct {
 	Filter      bool
 }
 
+// Class is that of a column's heading, by what stands under it.
+func (t *table) Class(column int) string {
+	for _, row := range t.Rows {
+		if strings.HasPrefix(row[column].Class, "n") {
+			return "n"
+		}
+	}
+	return ""
+}
+
 type heading struct {
 	Text string
 	Span int

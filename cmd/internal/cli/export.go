@@ -10,12 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"anvilsweep/cmd/internal/view"
 	"anvilsweep/sweep/artifact"
 	"anvilsweep/sweep/export"
+	"anvilsweep/sweep/summary"
 )
 
 // exportFormats are what export writes.
-var exportFormats = []string{"csv", "json", "benchfmt", "parquet"}
+var exportFormats = []string{"csv", "json", "benchfmt", "parquet", "markdown"}
 
 func newExport(env Env) *cobra.Command {
 	var format, out string
@@ -28,9 +30,10 @@ func newExport(env Env) *cobra.Command {
 identity and its exact figures. A figure that was not measured or is withheld is
 left out, never 0.
 
-csv is a line a run with a column a figure, with --long a line a run and figure;
-parquet is the long form for DuckDB and pandas; json has one record a run; benchfmt
-is the format of Go's benchmarks, repeats as lines of one name, for benchstat.`,
+csv and parquet (for DuckDB and pandas) have a row a run and a column a figure, with
+--long a row a run and figure; json has one record a run; benchfmt is the format of
+Go's benchmarks, repeats as lines of one name, for benchstat; markdown is a table for
+people, of the figures named or else the usual ones.`,
 		Example: `  anvilsweep export results/quickstart --format csv --long > figures.csv
   anvilsweep export results/quickstart --format parquet --out figures.parquet
   anvilsweep export results/quickstart --format benchfmt --figure ttft_p50_ms > quickstart.txt`,
@@ -39,8 +42,8 @@ is the format of Go's benchmarks, repeats as lines of one name, for benchstat.`,
 			if !slices.Contains(exportFormats, format) {
 				return usage(fmt.Errorf("--format %q is not one of %s", format, strings.Join(exportFormats, ", ")))
 			}
-			if long && format != "csv" {
-				return usage(errors.New("--long is for csv; parquet is long, json and benchfmt have a record a run"))
+			if long && format != "csv" && format != "parquet" {
+				return usage(errors.New("--long is for csv and parquet"))
 			}
 			known := artifact.FigureNames()
 			for _, name := range names {
@@ -48,7 +51,10 @@ is the format of Go's benchmarks, repeats as lines of one name, for benchstat.`,
 					return usage(fmt.Errorf("--figure %q is no figure of an artifact", name))
 				}
 			}
-			if len(names) == 0 {
+			switch {
+			case len(names) == 0 && format == "markdown":
+				names = summary.DefaultMetrics
+			case len(names) == 0:
 				names = known
 			}
 			docs, err := artifact.Figures(args, artifact.Keep{})
@@ -59,43 +65,33 @@ is the format of Go's benchmarks, repeats as lines of one name, for benchstat.`,
 			if len(records) == 0 {
 				return failed(fmt.Errorf("%w in %s", errNothing, strings.Join(args, ", ")))
 			}
-			if out == "" {
-				return exported(env.Stdout, format, records, names, long)
-			}
-			if err := artifact.CheckTarget(out); err != nil {
-				return usage(err)
-			}
 			var data bytes.Buffer
 			if err := exported(&data, format, records, names, long); err != nil {
-				return err
-			}
-			if err := artifact.WriteFile(out, data.Bytes()); err != nil {
 				return failed(err)
 			}
-			return nil
+			return writeOut(env, out, data.Bytes())
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "csv", strings.Join(exportFormats, ", "))
-	cmd.Flags().BoolVar(&long, "long", false, "csv with a line a run and figure")
+	cmd.Flags().BoolVar(&long, "long", false, "csv or parquet with a row a run and figure")
 	cmd.Flags().StringSliceVar(&names, "figure", nil, "`name` of a figure to write; may be given again or separated by commas (default: all)")
 	cmd.Flags().StringVarP(&out, "out", "o", "", "`file` to write (default: standard output)")
 	return cmd
 }
 
 func exported(w io.Writer, format string, records []export.Record, names []string, long bool) error {
-	var err error
 	switch format {
 	case "csv":
-		err = export.CSV(w, records, names, long)
+		return export.CSV(w, records, names, long)
 	case "json":
-		err = export.JSON(w, records)
+		return export.JSON(w, records)
 	case "benchfmt":
-		err = export.Benchfmt(w, records)
-	case "parquet":
-		err = export.Parquet(w, records)
+		return export.Benchfmt(w, records)
+	case "markdown":
+		return view.Records(w, records, names)
 	}
-	if err != nil {
-		return failed(err)
+	if long {
+		return export.ParquetLong(w, records)
 	}
-	return nil
+	return export.ParquetWide(w, records, names)
 }
