@@ -28,12 +28,13 @@ var mayImport = map[string]struct {
 	"sweep":             {[]string{"recipe", "client", "client/prompt", "client/simengine", "sweep/artifact", "sweep/metrics"}, []string{"github.com/hashicorp/go-hclog", "golang.org/x/net/http/httpproxy", "github.com/prometheus/client_model", "github.com/prometheus/common", "gonum.org/v1/gonum/stat/distuv"}},
 	"sweep/history":     {[]string{"sweep/artifact", "sweep/compare", "sweep/metrics"}, nil},
 	"sweep/report":      {[]string{"sweep/artifact", "sweep/compare", "sweep/history", "sweep/metrics", "sweep/summary"}, []string{"gonum.org/v1/plot"}},
+	"sweep/publish":     {[]string{"sweep/artifact"}, nil},
 	"sweep/export":      {[]string{"sweep/artifact"}, []string{"github.com/parquet-go/parquet-go"}},
 	"sweep/compare":     {[]string{"sweep/artifact", "sweep/metrics"}, []string{"golang.org/x/perf/benchmath"}},
 	"cmd/benchclient":   {[]string{"client", "sweep/metrics", "cmd/internal/view"}, nil},
 	"cmd/anvilsweep":    {[]string{"cmd/internal/cli"}, nil},
-	"cmd/internal/cli":  {[]string{"cmd/internal/view", "recipe", "sweep", "sweep/artifact", "sweep/compare", "sweep/export", "sweep/history", "sweep/report", "sweep/summary", "client", "client/simengine"}, []string{"github.com/spf13/cobra", "github.com/rogpeppe/go-internal/diff", "github.com/hashicorp/go-hclog"}},
-	"cmd/internal/view": {[]string{"recipe", "sweep", "sweep/artifact", "sweep/compare", "sweep/export", "sweep/history", "sweep/metrics", "sweep/summary"}, []string{"github.com/olekukonko/tablewriter", "github.com/clipperhouse/displaywidth", "github.com/hashicorp/go-hclog", "golang.org/x/term"}},
+	"cmd/internal/cli":  {[]string{"cmd/internal/view", "recipe", "sweep", "sweep/artifact", "sweep/compare", "sweep/export", "sweep/history", "sweep/publish", "sweep/report", "sweep/summary", "client", "client/simengine"}, []string{"github.com/spf13/cobra", "github.com/rogpeppe/go-internal/diff", "github.com/hashicorp/go-hclog"}},
+	"cmd/internal/view": {[]string{"recipe", "sweep", "sweep/artifact", "sweep/compare", "sweep/export", "sweep/history", "sweep/metrics", "sweep/publish", "sweep/summary"}, []string{"github.com/olekukonko/tablewriter", "github.com/clipperhouse/displaywidth", "github.com/hashicorp/go-hclog", "golang.org/x/term"}},
 }
 
 func TestWhoMayImportWhom(t *testing.T) {

@@ -121,7 +121,7 @@ anvil-serving.benchmark/v1 artifact; tables put the tiers side by side.`,
 	root.SetErr(env.Stderr)
 	root.AddCommand(
 		newInit(env), newFmt(env), newDocs(env), newValidate(env), newPlan(env), newExplain(env), newRun(env),
-		newGate(env), newAggregate(env), newEvents(env), newSummary(env), newCompare(env), newHistory(env), newReport(env), newExport(env), newShow(env), newVerify(env),
+		newGate(env), newAggregate(env), newEvents(env), newSummary(env), newCompare(env), newHistory(env), newReport(env), newExport(env), newPublish(env), newShow(env), newVerify(env),
 		newSim(env), newVersion(env),
 	)
 	return root
