@@ -50,7 +50,15 @@ func (v *verifier) link() {
 func verifyManifest(d *Document, r *Report) {
 	v := &verifier{d: d, r: r}
 	artifacts, copies := 0, 0
-	for _, cell := range d.Manifest.Cells {
+	planned, ids := map[string]int{}, map[[2]string]int{}
+	for i, cell := range d.Manifest.Cells {
+		if !cell.Stale {
+			planned[cell.Sweep]++
+			if first, twice := ids[[2]string{cell.Sweep, cell.Digest}]; twice {
+				v.fault("cells %s and %s have one digest", d.Manifest.Cells[first].ID, cell.ID)
+			}
+			ids[[2]string{cell.Sweep, cell.Digest}] = i
+		}
 		for _, f := range cell.Artifacts {
 			if fault := followed(d, cell, f); fault != "" {
 				v.fault("%s: %s", f.Path, fault)
@@ -62,6 +70,9 @@ func verifyManifest(d *Document, r *Report) {
 		if cell.State != StateNotRun && cell.State != StateSkipped && !done {
 			v.fault("cell %s is %s and no artifact says so", cell.ID, cell.State)
 		}
+	}
+	for _, s := range d.Manifest.Sweeps {
+		v.hold(planned[s.Name] == s.Cells, "sweep %s has %d cells, the manifest lists %d", s.Name, s.Cells, planned[s.Name])
 	}
 	for _, s := range d.Manifest.Recipe.Sources {
 		sum, _, err := sumFile(d.Beside(s.Copy))

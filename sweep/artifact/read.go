@@ -26,6 +26,7 @@ const (
 	KindManifest  Kind = "manifest"
 	KindAggregate Kind = "aggregate"
 	KindOther     Kind = "other"
+	KindJournal   Kind = "journal" // of a report only: events beside a manifest
 )
 
 // Document is a file as it was read, of any generation, in one shape. What a

@@ -195,6 +195,8 @@ func TestManifestsThatDoNotAgree(t *testing.T) {
 		"missing file":    {func(m *Manifest) { m.Cells[0].Artifacts[0].Path = "cells/s/b.json" }, "no such file"},
 		"another cell":    {func(m *Manifest) { m.Cells[0].Digest = "sha256:22" }, "the manifest says sha256:22"},
 		"state":           {func(m *Manifest) { m.Cells[1].State = StateDone }, "no artifact says so"},
+		"cells":           {func(m *Manifest) { m.Sweeps = []ManifestSweep{{Name: m.Cells[0].Sweep, Cells: 7}} }, "has 7 cells, the manifest lists"},
+		"one digest":      {func(m *Manifest) { m.Cells = append(m.Cells, m.Cells[0]) }, "have one digest"},
 		"recipe":          {func(m *Manifest) { m.Recipe.Sources[0].CopySHA = "00" }, "copy of the recipe"},
 	} {
 		dir, _ := folder(t, c.change)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anvilsweep/cmd/internal/view"
+	"anvilsweep/sweep"
 	"anvilsweep/sweep/artifact"
 )
 
@@ -14,8 +15,8 @@ func newVerify(env Env) *cobra.Command {
 		Use:   "verify PATH...",
 		Short: "Recompute artifacts from their rows and follow their links",
 		Long: `Recompute every figure of artifacts of any generation from their own rows, bit for
-bit, and follow manifests to their artifacts: sizes, SHA-256, digests, links back.
-Says what was checked, what could not be and why, and what a file is that is no
+bit; follow manifests to their artifacts, with sizes, SHA-256, digests and links back,
+and to the recipe's copies; hold the journal against both; make aggregates again. Says what was checked, what could not be and why, and what a file is that is no
 artifact. Exit code 1 when something does not agree.`,
 		Example: `  anvilsweep verify results/quickstart
   anvilsweep verify results/quickstart/cells/quickstart/*.json`,
@@ -25,15 +26,22 @@ artifact. Exit code 1 when something does not agree.`,
 			if err != nil {
 				return usage(err)
 			}
-			reports := make([]artifact.Report, len(docs))
+			var reports []artifact.Report
 			refused, artifacts := 0, 0
-			for i, d := range docs {
-				reports[i] = artifact.Verify(d)
-				if len(reports[i].Faults) > 0 {
-					refused++
-				}
+			for _, d := range docs {
+				reports = append(reports, artifact.Verify(d))
 				if d.Kind != artifact.KindOther {
 					artifacts++
+				}
+				if d.Kind == artifact.KindManifest {
+					if journal, ok := sweep.VerifyJournal(d); ok {
+						reports = append(reports, journal)
+					}
+				}
+			}
+			for _, r := range reports {
+				if len(r.Faults) > 0 {
+					refused++
 				}
 			}
 			view.Verify(env.Stdout, reports)

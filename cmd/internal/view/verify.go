@@ -28,7 +28,7 @@ func Verify(w io.Writer, reports []artifact.Report) {
 		fmt.Fprintln(w)
 		checks(w, reports)
 	}
-	artifacts, manifests := 0, 0
+	artifacts, manifests, journals := 0, 0, 0
 	verdicts := map[string]int{}
 	for _, r := range reports {
 		verdicts[r.Verdict()]++
@@ -37,6 +37,8 @@ func Verify(w io.Writer, reports []artifact.Report) {
 			artifacts++
 		case artifact.KindManifest:
 			manifests++
+		case artifact.KindJournal:
+			journals++
 		}
 	}
 	parts := []string{}
@@ -45,7 +47,11 @@ func Verify(w io.Writer, reports []artifact.Report) {
 			parts = append(parts, fmt.Sprintf("%d %s", verdicts[v], v))
 		}
 	}
-	fmt.Fprintf(w, "%s, %s: %s.\n", plural(artifacts, "artifact"), plural(manifests, "manifest"), strings.Join(parts, ", "))
+	files := plural(artifacts, "artifact") + ", " + plural(manifests, "manifest")
+	if journals > 0 {
+		files += ", " + plural(journals, "journal")
+	}
+	fmt.Fprintf(w, "%s: %s.\n", files, strings.Join(parts, ", "))
 }
 
 func verdict(r artifact.Report) string {
