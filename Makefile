@@ -9,7 +9,7 @@ BIN      := bin/anvilsweep
 DEMO     := results/demo
 FUZZTIME ?= 20s
 
-.PHONY: help demo build test test-browser vet lint race cover fuzz bench bench-client soak golden clean
+.PHONY: help demo build test test-browser vet lint race cover fuzz bench bench-client soak alarms golden clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ bench-client: ## measure the client itself against a server of known timing, abo
 
 soak: ## 2,000 cells with faults, killed and resumed ten times, about ten minutes
 	ANVILSWEEP_SOAK=2000 go test -count=1 -timeout 60m -run '^TestSoak$$' -v ./cmd/internal/cli
+
+alarms: ## how well compare tells 5 % from noise: 20 pairs of sweeps on the embedded engine, about seven minutes
+	ANVILSWEEP_ALARMS=20 go test -count=1 -timeout 60m -run '^TestAlarms$$' -v ./cmd/internal/cli
 
 golden: ## rewrite the golden files from what the code does now
 	go run ./cmd/anvilsweep docs > docs/recipe.md.new && mv docs/recipe.md.new docs/recipe.md

@@ -36,6 +36,15 @@ var profiles = []Profile{
 		DecodeStep: 14 * time.Millisecond, DecodePerSeq: 500 * time.Microsecond, PrefixBlock: 16, CacheTokens: 1 << 18},
 }
 
+// Slower is the profile with all that takes time taking so many percent more.
+func (p Profile) Slower(percent float64) Profile {
+	by := 1 + percent/100
+	p.PrefillTokS /= by
+	p.DecodeStep = time.Duration(float64(p.DecodeStep) * by)
+	p.DecodePerSeq = time.Duration(float64(p.DecodePerSeq) * by)
+	return p
+}
+
 // Profiles lists the profiles by name.
 func Profiles() []Profile { return slices.Clone(profiles) }
 

@@ -268,6 +268,9 @@ func (s *scrubber) names(tree map[string]any) {
 // write makes the folder beside where it is to be, then gives it its name.
 func write(out string, files []*file) (err error) {
 	parent := filepath.Dir(filepath.Clean(out))
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return err
+	}
 	temp, err := os.MkdirTemp(parent, "."+filepath.Base(out)+".*.tmp")
 	if err != nil {
 		return err

@@ -57,6 +57,9 @@ func TestScripts(t *testing.T) {
 			if err := os.Mkdir(filepath.Join(e.WorkDir, ".git"), 0o755); err != nil {
 				return err
 			}
+			if err := os.CopyFS(filepath.Join(e.WorkDir, "docs"), os.DirFS(filepath.Join(repository, "docs"))); err != nil {
+				return err
+			}
 			e.Setenv("EXAMPLES", "examples/recipes")
 			e.Setenv("COLUMNS", "120")
 			e.Values["servers"] = &servers{byName: map[string]*server{}}
@@ -64,6 +67,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"tries":    tries,
 			"exits":    exits,
 			"holds":    holds,
 			"signal":   signalled,

@@ -17,6 +17,7 @@ func newSim(env Env) *cobra.Command {
 	var faults bool
 	var loading time.Duration
 	var memory int
+	var slower float64
 	names := make([]string, 0, 4)
 	for _, p := range simengine.Profiles() {
 		names = append(names, p.Name)
@@ -33,6 +34,7 @@ A request for the model "NAME!FAULT" is answered wrongly in a named way, to see 
 a client makes of it; --faults lists them.`,
 		Example: `  anvilsweep sim --listen 127.0.0.1:8000 --profile large
   anvilsweep sim --listen 127.0.0.1:0 --model Qwen/Qwen3-8B
+  anvilsweep sim --listen 127.0.0.1:8001 --profile large --slower 5
   anvilsweep sim --faults`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -46,8 +48,11 @@ a client makes of it; --faults lists them.`,
 			if err != nil {
 				return usage(fmt.Errorf("--profile: %w", err))
 			}
+			if slower <= -100 {
+				return usage(fmt.Errorf("--slower %g: more than everything cannot be saved", slower))
+			}
 			engine := simengine.New(simengine.Options{
-				Profile: p, Models: models, Seed: seed, Loading: loading, Memory: memory,
+				Profile: p.Slower(slower), Models: models, Seed: seed, Loading: loading, Memory: memory,
 				Crash: func() {
 					logger(env).Error("simulated crash: the engine ends, as a request asked for")
 					env.Exit(exitFailed)
@@ -71,6 +76,7 @@ a client makes of it; --faults lists them.`,
 	cmd.Flags().BoolVar(&faults, "faults", false, "list the faults that a request can ask for, and serve nothing")
 	cmd.Flags().DurationVar(&loading, "loading", 0, "how `long` it answers 503 after it was started, like an engine that loads its weights")
 	cmd.Flags().IntVar(&memory, "memory", 0, "`tokens` that its KV cache holds; sequences beyond wait or are preempted (default: no limit)")
+	cmd.Flags().Float64Var(&slower, "slower", 0, "`percent` more time for all that it does, to see a regression found; less, where negative")
 	cmd.Flags().Int64Var(&seed, "seed", 0, "seed of the generated texts")
 	return cmd
 }
