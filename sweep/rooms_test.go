@@ -30,7 +30,7 @@ var mayImport = map[string]struct {
 	"sweep/report":      {[]string{"sweep/artifact", "sweep/compare", "sweep/history", "sweep/metrics", "sweep/summary"}, []string{"gonum.org/v1/plot"}},
 	"sweep/publish":     {[]string{"sweep/artifact"}, nil},
 	"sweep/export":      {[]string{"sweep/artifact"}, []string{"github.com/parquet-go/parquet-go"}},
-	"sweep/compare":     {[]string{"sweep/artifact", "sweep/metrics"}, []string{"golang.org/x/perf/benchmath"}},
+	"sweep/compare":     {[]string{"sweep/artifact", "sweep/metrics"}, []string{"golang.org/x/perf/benchmath", "gonum.org/v1/gonum/stat/distuv"}},
 	"cmd/benchclient":   {[]string{"client", "sweep/metrics", "cmd/internal/view"}, nil},
 	"cmd/anvilsweep":    {[]string{"cmd/internal/cli"}, nil},
 	"cmd/internal/cli":  {[]string{"cmd/internal/view", "recipe", "sweep", "sweep/artifact", "sweep/compare", "sweep/export", "sweep/history", "sweep/publish", "sweep/report", "sweep/summary", "client", "client/simengine"}, []string{"github.com/spf13/cobra", "github.com/rogpeppe/go-internal/diff", "github.com/hashicorp/go-hclog"}},

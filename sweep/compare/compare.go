@@ -63,10 +63,13 @@ type Figure struct {
 	LowPct    *float64 `json:"delta_low_pct"` // interval at 1 − alpha
 	HighPct   *float64 `json:"delta_high_pct"`
 	P         *float64 `json:"p"`
+	Q         *float64 `json:"q"` // p among all figures of the comparison; see FalseDiscovery
 	Test      string   `json:"test"` // "Mann-Whitney U over runs" or "… over requests"
 	NControl  int      `json:"n_control"`
 	N         int      `json:"n_candidate"`
 	Note      string   `json:"note"`
+
+	welch float64
 }
 
 // Defaults of a comparison.
@@ -105,6 +108,7 @@ func Of(names []string, sets [][]*artifact.Document, o Options) (*Result, error)
 		r.Against = append(r.Against, Side{s.name, len(s.docs)})
 		r.pair(sides[0], s, o)
 	}
+	r.discount()
 	return r, nil
 }
 
@@ -264,7 +268,7 @@ func hold(a, b []*artifact.Document, m Metric, o Options) Figure {
 		f.Note = fmt.Sprintf("%d against %d values can show no difference at level %g; use repeat = 5 or more", len(x), len(y), o.Alpha)
 		return f
 	}
-	f.P = &p
+	f.P, f.welch = &p, welch(x, y)
 	f.Verdict = verdict(m, f, o)
 	return f
 }

@@ -83,6 +83,13 @@ sweep "s" {
 		if err := json.Unmarshal(out, &r); err != nil {
 			t.Fatal(err)
 		}
+		for _, c := range r.Cells {
+			for _, f := range c.Figures {
+				if f.P != nil && *f.P < r.Alpha {
+					t.Logf("  %s %s: %s by %+.1f %%, p %.4f, q %.4f", c.Place, f.Metric, f.Verdict, *f.DeltaPct, *f.P, *f.Q)
+				}
+			}
+		}
 		n := map[compare.Verdict]int{}
 		for _, v := range []compare.Verdict{compare.Better, compare.Worse, compare.Same, compare.NotComparable, compare.TooFew} {
 			n[v] = r.Count(v)

@@ -28,7 +28,9 @@ engine's version and flags, the GPU; --allow takes one out.
 
 With repeats on both sides the test is over runs, else medians and means are
 tested over the requests of the one run. It is the Mann-Whitney U test. The
-difference is the median of all ratios, with its interval at the test's level.
+difference is the median of all ratios, with its interval at the test's level. Of many
+figures some differ by chance: q is the share of what is told that may be, over all
+figures of the comparison, and what has more than 0.05 is not told.
 
 Exit codes: 0 nothing is worse; 2 the command line or the files are wrong; 3
 something is worse.`,

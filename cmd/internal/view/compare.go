@@ -22,7 +22,7 @@ func Comparison(w io.Writer, r *compare.Result, width int, markdown bool) error 
 		fmt.Fprintln(w)
 	}
 	several := len(r.Against) > 1
-	g := Grid{Header: []string{"cell", "metric", "verdict", "control", "candidate", "difference", "interval", "p", "n"}, Names: 3}
+	g := Grid{Header: []string{"cell", "metric", "verdict", "control", "candidate", "difference", "interval", "p", "q", "n"}, Names: 3}
 	if several {
 		g.Header = slices.Insert(g.Header, 1, "against")
 		g.Names++
@@ -37,7 +37,7 @@ func Comparison(w io.Writer, r *compare.Result, width int, markdown bool) error 
 			if f.P != nil {
 				tests[f.Test] = true
 			}
-			row := []string{short(c.Place, varying), f.Metric, mark(f.Verdict), figure(f.Control), figure(f.Candidate), "—", "—", "—", fmt.Sprintf("%d, %d", f.NControl, f.N)}
+			row := []string{short(c.Place, varying), f.Metric, mark(f.Verdict), figure(f.Control), figure(f.Candidate), "—", "—", "—", "—", fmt.Sprintf("%d, %d", f.NControl, f.N)}
 			if f.DeltaPct != nil {
 				row[5] = fmt.Sprintf("%+.1f%%", *f.DeltaPct)
 			}
@@ -46,6 +46,9 @@ func Comparison(w io.Writer, r *compare.Result, width int, markdown bool) error 
 			}
 			if f.P != nil {
 				row[7] = probability(*f.P)
+			}
+			if f.Q != nil {
+				row[8] = probability(*f.Q)
 			}
 			if several {
 				row = slices.Insert(row, 1, c.Against)
@@ -140,9 +143,8 @@ func totals(w io.Writer, r *compare.Result, tests map[string]bool) {
 	}
 	slices.Sort(names)
 	if len(names) > 0 {
-		held := r.Count(compare.Worse) + r.Count(compare.Better) + r.Count(compare.Changed) + r.Count(compare.Same)
-		fmt.Fprintf(w, "%s, level %g, differences under %g%% are none; of %d tests without any difference about %.2g come out at that level by chance.\n",
-			strings.Join(names, "; "), r.Alpha, r.Threshold, held, r.Alpha*float64(held))
+		fmt.Fprintf(w, "%s, level %g; differences under %g%% are none; nor are those with q, the share of what is told that may be chance, over %g.\n",
+			strings.Join(names, "; "), r.Alpha, r.Threshold, compare.FalseDiscovery)
 	}
 	if n := len(r.LeftOut); n > 0 {
 		fmt.Fprintf(w, "%s left out: files that are no run, or that a later attempt or an aggregate replaced.\n", plural(n, "file"))
