@@ -54,6 +54,9 @@ func (g Grid) Write(w io.Writer, markdown bool) error {
 		tablewriter.WithHeaderAutoFormat(tw.Off),
 		tablewriter.WithRowAutoWrap(tw.WrapNone),
 		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		// Else the locale decides how wide lines and marks are, and terminals of
+		// today do not follow it: borders come out of line.
+		tablewriter.WithEastAsian(tw.Off),
 		tablewriter.WithAlignment(align),
 		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
 	}
