@@ -149,18 +149,20 @@ func (s sheet) charts(across string, rows []summary.Row) (group, error) {
 	last := rows[len(rows)-1]
 	for _, family := range []string{"ttft", "tpot"} {
 		c := chart{X: strings.ToUpper(family) + ", ms", Y: "% of requests at or below", TicksY: []tick{{0, "0"}, {25, "25"}, {50, "50"}, {75, "75"}, {90, "90"}, {100, "100"}}}
+		var shown names
 		for i := range s.Columns {
 			line := series{Style: i, Line: true}
 			for _, q := range quantiles {
 				if v := s.value(last.Cells[i], family+"_"+q.name+"_ms"); v != nil {
 					line.Points = append(line.Points, point{*v, q.share})
+					shown.add(q.name)
 				}
 			}
 			if len(line.Points) > 1 {
 				c.Series = append(c.Series, line)
 			}
 		}
-		caption := fmt.Sprintf("%s distribution at %s %s: min, p25, p50, p75, p90, p95, p99, max", strings.ToUpper(family), across, last.At[across])
+		caption := fmt.Sprintf("%s distribution at %s %s: %s", strings.ToUpper(family), across, last.At[across], strings.Join(shown, ", "))
 		c.Title = s.say(caption, g.Title)
 		if err := g.add(c, caption); err != nil {
 			return g, err

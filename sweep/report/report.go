@@ -115,7 +115,7 @@ func Page(w io.Writer, docs []*artifact.Document, o Options) error {
 		}
 	}
 	p.Definitions = append(p.Definitions,
-		fact{"p50, p95, p99", "linear interpolation between the two nearest of the sorted values; a p99 of fewer than 100 samples is descriptive and marked ~"},
+		fact{"p50, p95, p99", "nearest rank: of n sorted values the one in place ⌈q·n/100⌉; a p99 of fewer than 100 samples is descriptive and marked ~"},
 		fact{"cell with several runs", "the median of the runs; ± is half of their range as a share of the median"},
 		fact{"◆", "on the Pareto frontier of its context: no other ranked cell gives as much of both throughput (a GPU's, where every cell says how many it had) and " + summary.PerUserMetric + ", and more of one"},
 		fact{"!, ‡", "requests failed; the cell is flagged: such cells are shown and not ranked"})
