@@ -63,7 +63,7 @@ type Figure struct {
 	LowPct    *float64 `json:"delta_low_pct"` // interval at 1 − alpha
 	HighPct   *float64 `json:"delta_high_pct"`
 	P         *float64 `json:"p"`
-	Q         *float64 `json:"q"` // p among all figures of the comparison; see FalseDiscovery
+	Q         *float64 `json:"q"`    // p among all figures of the comparison; see FalseDiscovery
 	Test      string   `json:"test"` // "Mann-Whitney U over runs" or "… over requests"
 	NControl  int      `json:"n_control"`
 	N         int      `json:"n_candidate"`
