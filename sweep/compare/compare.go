@@ -40,6 +40,7 @@ type Result struct {
 	Control   Side     `json:"control"`
 	Against   []Side   `json:"against"`
 	Cells     []Cell   `json:"cells"`
+	Pareto    []string `json:"pareto"`   // cells on the frontier, where an axis is the factor; the caller's
 	LeftOut   []string `json:"left_out"` // files that are no run that counts, and why
 }
 
@@ -84,7 +85,7 @@ func Of(names []string, sets [][]*artifact.Document, o Options) (*Result, error)
 	if o.Alpha == 0 {
 		o.Alpha = DefaultAlpha
 	}
-	r := &Result{Alpha: o.Alpha, Threshold: o.Threshold, Cells: []Cell{}, LeftOut: []string{}}
+	r := &Result{Alpha: o.Alpha, Threshold: o.Threshold, Cells: []Cell{}, Pareto: []string{}, LeftOut: []string{}}
 	var sides []side
 	for i, docs := range sets {
 		sides = append(sides, side{names[i], r.runs(docs)})

@@ -76,3 +76,34 @@ func frontier(s *Section, docs func(row, column int) []*artifact.Document) {
 		}
 	}
 }
+
+// Frontier names the cells on the Pareto frontier of each kind of work, by their
+// places on the axes; a model only where there are several.
+func (s *Summary) Frontier() []string {
+	out := []string{}
+	models := map[string]bool{}
+	for _, section := range s.Sections {
+		models[section.Model] = true
+	}
+	for _, section := range s.Sections {
+		for _, row := range section.Rows {
+			for c, cell := range row.Cells {
+				if !cell.Pareto {
+					continue
+				}
+				var parts []string
+				if len(models) > 1 {
+					parts = append(parts, "model="+section.Model)
+				}
+				for _, axis := range section.ColumnAxes {
+					parts = append(parts, axis+"="+section.Columns[c].At[axis])
+				}
+				for _, axis := range section.RowAxes {
+					parts = append(parts, axis+"="+row.At[axis])
+				}
+				out = append(out, strings.Join(parts, " "))
+			}
+		}
+	}
+	return out
+}

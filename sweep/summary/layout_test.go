@@ -125,6 +125,9 @@ func TestTheFrontierIsWhatNoOtherBeats(t *testing.T) {
 				}
 			}
 		}
+		if len(s.Frontier()) != len(got) || len(got) > 0 && s.Frontier()[0] != "tier=a context=512 concurrency=1" {
+			t.Errorf("%q", s.Frontier())
+		}
 		return fmt.Sprint(got)
 	}
 	if got := marked(); got != "[a1 b1 a2 a9]" {

@@ -32,6 +32,10 @@ difference is the median of all ratios, with its interval at the test's level. O
 figures some differ by chance: q is the share of what is told that may be, over all
 figures of the comparison, and what has more than 0.05 is not told.
 
+With --by the cells on the Pareto frontier are named: no other of the same work gives
+as much of both throughput (a GPU's, where every cell says how many it had) and
+` + summary.PerUserMetric + `, and more of one.
+
 Exit codes: 0 nothing is worse; 2 the command line or the files are wrong; 3
 something is worse.`,
 		Example: `  anvilsweep compare results/last-good results/tonight
@@ -71,6 +75,11 @@ something is worse.`,
 			if err != nil {
 				return usage(err)
 			}
+			if by != "" {
+				if r.Pareto, err = frontier(slices.Concat(sets...), by); err != nil {
+					return usage(err)
+				}
+			}
 			switch format {
 			case "table", "markdown":
 				err = view.Comparison(env.Stdout, r, view.Width(env.Stdout, env.Getenv), format == "markdown")
@@ -106,4 +115,16 @@ func figureOf(name string) (compare.Metric, error) {
 		err = fmt.Errorf("%s is made by summary and stands in no artifact; name a figure that does, such as throughput_tok_s", name)
 	}
 	return compare.Metric(m), err
+}
+
+// frontier are the cells on the Pareto frontier; the compared axis makes the
+// columns, where tables know it.
+func frontier(docs []*artifact.Document, by string) ([]string, error) {
+	s, err := summary.Build(docs, summary.Options{Columns: []string{by}})
+	if err != nil { // an axis of positions alone, such as sweep
+		if s, err = summary.Build(docs, summary.Options{}); err != nil {
+			return nil, err
+		}
+	}
+	return s.Frontier(), nil
 }

@@ -146,6 +146,12 @@ func totals(w io.Writer, r *compare.Result, tests map[string]bool) {
 		fmt.Fprintf(w, "%s, level %g; differences under %g%% are none; nor are those with q, the share of what is told that may be chance, over %g.\n",
 			strings.Join(names, "; "), r.Alpha, r.Threshold, compare.FalseDiscovery)
 	}
+	if len(r.Pareto) > 0 {
+		fmt.Fprintln(w, "\nOn the Pareto frontier of throughput (a GPU's, where known) and decode_tok_s_p50, of the cells that did the same work:")
+		for _, place := range r.Pareto {
+			fmt.Fprintf(w, "- %s\n", line(place))
+		}
+	}
 	if n := len(r.LeftOut); n > 0 {
 		fmt.Fprintf(w, "%s left out: files that are no run, or that a later attempt or an aggregate replaced.\n", plural(n, "file"))
 	}
