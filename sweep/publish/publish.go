@@ -61,7 +61,10 @@ func Copy(dir, out string, o Options) (*Result, error) {
 	s := newScrubber(o.Words)
 	for _, f := range files {
 		s.names(f.tree)
-		s.learn(string(f.text))
+		if f.tree == nil {
+			s.learn(string(f.text))
+		}
+		s.each(f.tree)
 	}
 	if err := rewrite(files, s); err != nil {
 		return nil, err
@@ -245,6 +248,22 @@ func (s *scrubber) tree(v any) any {
 		return out
 	}
 	return v
+}
+
+// each learns from every text of a document.
+func (s *scrubber) each(v any) {
+	switch v := v.(type) {
+	case string:
+		s.learn(v)
+	case []any:
+		for _, item := range v {
+			s.each(item)
+		}
+	case map[string]any:
+		for _, item := range v {
+			s.each(item)
+		}
+	}
 }
 
 // names learns what is a name of the recipe's and so no host.

@@ -25,6 +25,7 @@ type scrubber struct {
 	known map[string]*regexp.Regexp // host names met in URLs, which are hosts wherever they stand
 	words []*regexp.Regexp          // named by the caller
 	keep  map[string]bool           // names of models, engines and tiers, never taken for hosts
+	plain map[string]bool           // texts that were found clean: an artifact says most things often
 	Taken map[string]int            // how often, by kind
 }
 
@@ -35,7 +36,7 @@ func newScrubber(words []string) *scrubber {
 			removed = append(removed, regexp.MustCompile(`(?i)`+regexp.QuoteMeta(w)))
 		}
 	}
-	return &scrubber{hosts: map[string]string{}, known: map[string]*regexp.Regexp{}, keep: map[string]bool{}, words: removed, Taken: map[string]int{}}
+	return &scrubber{hosts: map[string]string{}, known: map[string]*regexp.Regexp{}, keep: map[string]bool{}, plain: map[string]bool{}, words: removed, Taken: map[string]int{}}
 }
 
 var (
@@ -58,6 +59,9 @@ var (
 
 // learn finds the hosts that URLs name.
 func (s *scrubber) learn(text string) {
+	if !strings.Contains(text, "://") {
+		return
+	}
 	for _, u := range urls.FindAllString(text, -1) {
 		if parsed, err := url.Parse(strings.TrimRight(u, ".,;:")); err == nil && parsed.Hostname() != "" {
 			name := strings.ToLower(parsed.Hostname())
@@ -68,6 +72,17 @@ func (s *scrubber) learn(text string) {
 
 // clean is a text without what should not leave the house.
 func (s *scrubber) clean(text string) string {
+	if s.plain[text] {
+		return text
+	}
+	out := s.scrub(text)
+	if out == text {
+		s.plain[text] = true
+	}
+	return out
+}
+
+func (s *scrubber) scrub(text string) string {
 	for _, w := range s.words {
 		text = s.replace(text, w, KindWord, func(string) string { return "(removed)" })
 	}

@@ -93,7 +93,7 @@ func TestTiersAreToldApartInRowsToo(t *testing.T) {
 
 func TestSetsAreTheirMetrics(t *testing.T) {
 	for name, members := range Sets {
-		ms, err := lookUpAll([]string{members[0], name})
+		ms, err := LookUpAll([]string{members[0], name})
 		if err != nil || len(ms) != len(members) {
 			t.Errorf("%s: %d of %d metrics, %v", name, len(ms), len(members), err)
 		}

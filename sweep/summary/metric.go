@@ -53,8 +53,8 @@ func Names() []string {
 	return names
 }
 
-// lookUpAll finds metrics by their names and those of sets, each once.
-func lookUpAll(names []string) ([]Metric, error) {
+// LookUpAll finds metrics by their names and those of sets, each once.
+func LookUpAll(names []string) ([]Metric, error) {
 	var out []Metric
 	for _, name := range names {
 		members, set := Sets[name]

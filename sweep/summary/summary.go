@@ -120,7 +120,7 @@ func Build(docs []*artifact.Document, o Options) (*Summary, error) {
 		}
 	}
 	var err error
-	if s.Metrics, err = lookUpAll(names); err != nil {
+	if s.Metrics, err = LookUpAll(names); err != nil {
 		return nil, err
 	}
 	layout, err := newLayout(o.Rows, o.Columns, runs)

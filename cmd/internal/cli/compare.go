@@ -56,7 +56,7 @@ something is worse.`,
 				return usage(fmt.Errorf("--threshold %g is negative", threshold))
 			}
 			o := compare.Options{Factor: by, Control: control, Alpha: alpha, Threshold: threshold, Allow: allow}
-			for _, name := range names {
+			for _, name := range figures(names) {
 				m, err := figureOf(name)
 				if err != nil {
 					return usage(err)
@@ -100,12 +100,31 @@ something is worse.`,
 	cmd.Flags().StringArrayVar(&baseline, "baseline", nil, "results `folder` that the others are held against, in place of the first argument")
 	cmd.Flags().StringVar(&by, "by", "", "`axis` whose values are compared, such as tier, engine or one of the recipe's own")
 	cmd.Flags().StringVar(&control, "control", "", "`value` of the axis that the others are held against (default: the first)")
-	cmd.Flags().StringSliceVar(&names, "metric", []string{"ttft_p50_ms", "tpot_p50_ms", "e2e_p50_ms", "throughput_tok_s"}, "metric `name`; may be given again or separated by commas")
+	cmd.Flags().StringSliceVar(&names, "metric", []string{"ttft_p50_ms", "tpot_p50_ms", "e2e_p50_ms", "throughput_tok_s"}, "metric or set `name`; may be given again or separated by commas")
 	cmd.Flags().Float64Var(&alpha, "alpha", compare.DefaultAlpha, "level of the test")
 	cmd.Flags().Float64Var(&threshold, "threshold", compare.DefaultThreshold, "a difference of less `percent` is none")
 	cmd.Flags().StringArrayVar(&allow, "allow", nil, "`field` that may differ, as it is named where it is refused, such as \"engine version\"; may be given again")
 	cmd.Flags().StringVar(&format, "format", "table", "table, markdown or json")
 	return cmd
+}
+
+// figures are names with sets replaced by those of their members that artifacts
+// hold.
+func figures(names []string) []string {
+	var out []string
+	for _, name := range names {
+		members, set := summary.Sets[name]
+		if !set {
+			out = append(out, name)
+			continue
+		}
+		for _, m := range members {
+			if slices.Contains(artifact.FigureNames(), m) {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
 }
 
 // figureOf finds a figure that artifacts hold.

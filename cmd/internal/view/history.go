@@ -2,7 +2,6 @@ package view
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -18,10 +17,7 @@ import (
 
 // HistoryJSON writes the whole history as one document.
 func HistoryJSON(w io.Writer, h *history.History) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(struct {
+	return writeJSON(w, struct {
 		Schema string `json:"schema"`
 		*history.History
 	}{"anvilsweep.history/v1", h})

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -16,10 +15,7 @@ import (
 
 // SummaryJSON writes the whole summary as one document, with exact figures.
 func SummaryJSON(w io.Writer, s *summary.Summary) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(struct {
+	return writeJSON(w, struct {
 		Schema string `json:"schema"`
 		*summary.Summary
 	}{"anvilsweep.summary/v1", s})
