@@ -14,7 +14,7 @@ import (
 )
 
 func newReport(env Env) *cobra.Command {
-	var out, title, where string
+	var out, title, where, slo string
 	var metrics []string
 	cmd := &cobra.Command{
 		Use:   "report PATH...",
@@ -31,11 +31,19 @@ what should not leave the house.`,
   anvilsweep report results/quickstart --where 'cell.context < 4096' --metric latency -o latency.html`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			docs, err := artifact.Figures(args, artifact.Keep{Failures: true})
+			keep := artifact.Keep{Failures: true}
+			var err error
+			if keep.SLO, err = sloOf(slo); err != nil {
+				return usage(err)
+			}
+			docs, err := artifact.Figures(args, keep)
 			if err != nil {
 				return usage(err)
 			}
 			o := report.Options{Title: title, Program: "anvilsweep " + Version, Metrics: metrics}
+			if len(keep.SLO) > 0 {
+				o.Notes = append(o.Notes, sloNote(keep.SLO))
+			}
 			if where != "" {
 				if docs, err = keepWhere(env, docs, where); err != nil {
 					return err
@@ -56,6 +64,7 @@ what should not leave the house.`,
 	cmd.Flags().StringVarP(&out, "out", "o", "", "`file` to write (default: standard output)")
 	cmd.Flags().StringVar(&title, "title", "", "`text` over the page (default: the sweeps' names)")
 	cmd.Flags().StringVar(&where, "where", "", "only the cells for which this `expression` over cell and axis holds")
+	cmd.Flags().StringVar(&slo, "slo", "", "show goodput: what of the requests met these most `times`, as in summary")
 	cmd.Flags().StringSliceVar(&metrics, "metric", nil, "metric or set `name` of the tables; may be given again or separated by commas")
 	return cmd
 }

@@ -77,10 +77,8 @@ type summaryOptions struct {
 func printSummary(env Env, paths []string, o summaryOptions) error {
 	var keep artifact.Keep
 	var err error
-	if o.slo != "" {
-		if keep.SLO, err = artifact.ParseSLO(o.slo); err != nil {
-			return usage(fmt.Errorf("--slo: %w", err))
-		}
+	if keep.SLO, err = sloOf(o.slo); err != nil {
+		return usage(err)
 	}
 	docs, err := artifact.Figures(paths, keep)
 	if err != nil {
@@ -96,7 +94,7 @@ func printSummary(env Env, paths []string, o summaryOptions) error {
 		return usage(err)
 	}
 	if len(keep.SLO) > 0 {
-		s.Notes = append(s.Notes, "Goodput counts requests with "+keep.SLO.String()+"; a failed one meets nothing.")
+		s.Notes = append(s.Notes, sloNote(keep.SLO))
 	}
 	switch o.format {
 	case "table":
@@ -117,4 +115,20 @@ func printSummary(env Env, paths []string, o summaryOptions) error {
 		return errNothing
 	}
 	return nil
+}
+
+// sloOf reads --slo; none is none.
+func sloOf(text string) (artifact.SLO, error) {
+	if text == "" {
+		return nil, nil
+	}
+	slo, err := artifact.ParseSLO(text)
+	if err != nil {
+		return nil, fmt.Errorf("--slo: %w", err)
+	}
+	return slo, nil
+}
+
+func sloNote(slo artifact.SLO) string {
+	return "Goodput counts requests with " + slo.String() + "; a failed one meets nothing."
 }
