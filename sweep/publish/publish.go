@@ -37,7 +37,7 @@ type Result struct {
 
 // file is one file of the copy.
 type file struct {
-	rel  string // slashes
+	rel  string // slashes; of the copy, once it is rewritten
 	kind artifact.Kind
 	old  string // SHA-256 of the original
 	text []byte // of the original, then of the copy
@@ -153,6 +153,11 @@ func rewrite(files []*file, s *scrubber) error {
 	}
 	slices.SortStableFunc(order, func(a, b *file) int { return rank(a) - rank(b) })
 	for _, f := range order {
+		was := f.rel
+		f.rel = s.clean(f.rel) // as the manifest's text is: its links go on fitting
+		if other := byName[f.rel]; other != nil {
+			return fmt.Errorf("%s and another file would both be %s without what is taken out; take out less", was, f.rel)
+		}
 		byName[f.rel] = f
 		if f.tree == nil {
 			f.text = []byte(s.clean(string(f.text)))
@@ -177,6 +182,9 @@ func rewrite(files []*file, s *scrubber) error {
 		data, err := artifact.Encode(tree)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.rel, err)
+		}
+		if d := artifact.Decode(f.rel, data); d.Kind != f.kind {
+			return fmt.Errorf("%s would be no %s any more without what is taken out (%s); take out less", f.rel, f.kind, d.Why)
 		}
 		f.text = data
 		sums[f.old] = sum(data)
@@ -274,6 +282,10 @@ func (s *scrubber) names(tree map[string]any) {
 		}
 	}
 	own, _ := tree["sweep"].(map[string]any)
+	s.id(text(own["cell_id"]))
+	for _, cell := range list(tree["cells"]) {
+		s.id(text(cell["id"]))
+	}
 	for _, key := range []string{"engine", "model", "tier"} {
 		of, _ := own[key].(map[string]any)
 		for _, field := range []string{"name", "kind", "id"} {
@@ -282,6 +294,18 @@ func (s *scrubber) names(tree map[string]any) {
 			}
 		}
 	}
+}
+
+// id keeps a cell's id, "openai.local.ctx1024.c1", and what it begins with from
+// being taken for a host.
+func (s *scrubber) id(id string) {
+	id = strings.ToLower(id)
+	for i := range id {
+		if id[i] == '.' {
+			s.keep[id[:i]] = true
+		}
+	}
+	s.keep[id] = true
 }
 
 // write makes the folder beside where it is to be, then gives it its name.

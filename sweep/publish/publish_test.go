@@ -60,7 +60,7 @@ func TestHostsStayApart(t *testing.T) {
 	s.learn("http://gpu-box:8000 http://vllm:8000 http://gpu-box-2:8000")
 	s.keep["vllm"] = true
 	if got := s.clean("http://gpu-box:8000/v1 http://gpu-box-2:8000/v1 http://gpu-box:8000/v1 gpu-box gpu-box-2 vllm project x"); got !=
-		"http://host-1.invalid http://host-2.invalid http://host-1.invalid host-4 host-3 vllm (removed)" {
+		"http://host-1.invalid http://host-2.invalid http://host-1.invalid host-4 host-3 vllm removed" {
 		t.Errorf("%q", got)
 	}
 }
@@ -121,6 +121,21 @@ func TestTheCorpusPublished(t *testing.T) {
 	}
 	if artifacts != r.Files {
 		t.Errorf("%d files of %d", r.Files, artifacts)
+	}
+}
+
+// A cell's id may look like a host, and is none: neither in a file's name nor in
+// what the manifest calls it.
+func TestIDsAreNoHosts(t *testing.T) {
+	s := newScrubber(nil)
+	s.names(map[string]any{"cells": []any{map[string]any{"id": "openai.local.ctx1024.c1.summary-5db23ced"}}})
+	for _, same := range []string{"openai.local.ctx1024.c1.summary-5db23ced", "cells/capacity/openai.local.ctx1024.c1.summary-5db23ced.attempt2.json", "cell openai.local.ctx1024.c1 failed"} {
+		if got := s.clean(same); got != same {
+			t.Errorf("%q became %q", same, got)
+		}
+	}
+	if got := s.clean("gpu.local refused"); got != "host-1 refused" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -24,7 +24,7 @@ type scrubber struct {
 	hosts map[string]string         // pseudonyms, by host and port
 	known map[string]*regexp.Regexp // host names met in URLs, which are hosts wherever they stand
 	words []*regexp.Regexp          // named by the caller
-	keep  map[string]bool           // names of models, engines and tiers, never taken for hosts
+	keep  map[string]bool           // names of models, engines, tiers and cells, never taken for hosts
 	plain map[string]bool           // texts that were found clean: an artifact says most things often
 	Taken map[string]int            // how often, by kind
 }
@@ -84,7 +84,7 @@ func (s *scrubber) clean(text string) string {
 
 func (s *scrubber) scrub(text string) string {
 	for _, w := range s.words {
-		text = s.replace(text, w, KindWord, func(string) string { return "(removed)" })
+		text = s.replace(text, w, KindWord, func(string) string { return "removed" })
 	}
 	if !strings.ContainsAny(text, ":/\\@.-_=~ ") {
 		return s.knownHosts(text) // most texts of an artifact are one word
@@ -103,7 +103,12 @@ func (s *scrubber) scrub(text string) string {
 	})
 	text = s.replace(text, mails, KindMail, func(string) string { return "(mail)" })
 	for _, host := range []*regexp.Regexp{ipv6, ipv4, ported, private} {
-		text = s.replace(text, host, KindHost, s.host)
+		text = s.replace(text, host, KindHost, func(name string) string {
+			if s.keep[strings.ToLower(name)] {
+				return name
+			}
+			return s.host(name)
+		})
 	}
 	text = lookups.ReplaceAllStringFunc(text, func(m string) string {
 		name := strings.TrimPrefix(m, "lookup ")
